@@ -266,7 +266,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       await both.empty();
     });
 
-    it('what is offered for good is not garbage although nobody here holds the answer', async () => {
+    it('an object offered for good is not garbage although the answer is not held here', async () => {
       let service: { hello(): Promise<string> } | undefined;
       using both = border(ports(), {
         provide(given: { hello(): Promise<string> }) {
@@ -310,7 +310,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       await both.empty();
     });
 
-    it('errors keep code and details; what is no error of the table keeps its message', async () => {
+    it('errors keep code and details; an error outside of the table keeps its message', async () => {
       using both = border(ports(), {
         refuse: () => Promise.reject(new CoreError('APP_NOT_FOUND', { app: 'com.example.none' })),
         fail() {
@@ -403,7 +403,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       await both.empty();
     });
 
-    it('what is too large is refused on the side that sends it', async () => {
+    it('a message that is too large is refused on the side that sends it', async () => {
       using both = border(ports(), { take: () => 'taken', give: () => new Uint8Array(3_000) }, { bytes: 2_000 });
       assert.equal((await failure(both.here.call('take', 'x'.repeat(2_001)))).code, 'BODY_TOO_LARGE');
       assert.equal((await failure(both.here.call('give'))).code, 'BODY_TOO_LARGE');
@@ -434,7 +434,7 @@ for (const [kind, ports] of Object.entries(PORTS)) {
   });
 }
 
-describe('whatever comes over the border', () => {
+describe('any message over the border', () => {
   const KIND = fc.oneof(fc.integer({ min: -1, max: 5 }), fc.anything());
   const MESSAGE = fc.oneof(
     fc.tuple(
@@ -460,7 +460,7 @@ describe('whatever comes over the border', () => {
     ),
   );
 
-  it('is answered, or breaks the border: it is thrown at nobody and changes no prototype', async () => {
+  it('is answered, or breaks the border: it throws at no caller and changes no prototype', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(fc.array(MESSAGE, { maxLength: 5 }), fc.anything()), async (messages) => {
         let told: () => void = quiet;

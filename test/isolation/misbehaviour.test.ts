@@ -117,7 +117,7 @@ for (const level of ['worker', 'process'] as const) {
   });
 }
 
-it('a worker that leaks buffers and answers nobody meanwhile is ended for its memory', async () => {
+it('a worker that leaks buffers without answering is ended for its memory', async () => {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const plugins = { operations: '^1.0.0', system: '^1.0.0', ...culprits(root, ['leak'], 'worker') };
   const core = await startCore({ root, plugins });

@@ -124,7 +124,7 @@ describe('plugins that share a worker', () => {
     ['heap', /its heap grew past 96 MB/],
   ] as const;
   for (const [way, reason] of UNKNOWN) {
-    it(`are all blamed when nobody can know who it was (${way})`, async () => {
+    it(`are all blamed when the culprit is unknown (${way})`, async () => {
       await using one = await house({ a: { share: 'flat' }, b: { share: 'flat' } });
       void one.tell('b', way).catch(() => undefined);
       for (const id of ['a', 'b']) {
@@ -137,7 +137,7 @@ describe('plugins that share a worker', () => {
     });
   }
 
-  it('are refused at a level that nobody can share', async () => {
+  it('are refused at a level that cannot be shared', async () => {
     await using one = await house({ a: { share: 'flat', isolation: 'process' } });
     const { state, reason } = await one.status('a');
     assert.equal(state, 'failed');

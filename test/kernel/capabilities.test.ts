@@ -30,7 +30,7 @@ test('a parent implies its children and an unscoped grant every scope; nothing e
   }
 });
 
-test('the operator holds everything, nobody else holds what was not granted', () => {
+test('the operator holds everything, other callers hold only their grants', () => {
   const checker = new CapabilityChecker();
   assert.ok(checker.holds(operator, 'system.plugins'));
   for (const caller of [ANONYMOUS, app, { kind: 'plugin', id: 'x' } as const]) {
@@ -97,7 +97,7 @@ test('256 refusals are kept', async () => {
   assert.equal(refusals[0]?.capability, 'bridges.spi:h299');
 });
 
-test('who asks again and again is remembered once, with how often, and pushes out nobody', async () => {
+test('a repeated refusal is remembered once, with its count, and pushes out no other', async () => {
   const checker = new CapabilityChecker();
   const other = { kind: 'app', id: 'com.example.b' } as const;
   assert.throws(() => checker.require(other, 'audio.capture'));

@@ -399,7 +399,7 @@ describe('safe mode', () => {
     );
   });
 
-  test('comes up whatever is wrong with the SKU of the device', () => {
+  test('comes up with any fault in the SKU of the device', () => {
     plugin('screen', SETTING);
     const wrong: readonly [text: string, stops: readonly string[]][] = [
       ['id: [', ['nothing']],
@@ -431,7 +431,7 @@ describe('safe mode', () => {
     );
   });
 
-  test('has its own lines as they are, whatever the SKU lists', () => {
+  test('has its own lines unchanged for any list of the SKU', () => {
     const { plugins: found, problems } = safe(
       sku('safeMode: [http]', plugins('http: { version: ^1.0.0, config: { port: 9 } }')),
     );

@@ -113,7 +113,7 @@ describe('the virtual clock', () => {
     assert.equal(await clock.next(), false);
   });
 
-  test('timers run in the order of their times, then of their making, each once, and not the disposed; whatever timers start others', async () => {
+  test('timers run in the order of their times, then of their making, each once, and not the disposed, also when timers start others', async () => {
     interface Plan {
       readonly ms: number;
       readonly dispose: boolean;

@@ -86,7 +86,7 @@ test('a crash stops the dependents, and brings them back with the plugin; the ot
   assert.deepEqual(generations, ['shaky 2', 'user 2', 'other 1']);
 });
 
-test('a start that hangs counts as a failure and holds nobody up meanwhile', async () => {
+test('a start that hangs counts as a failure and delays no other meanwhile', async () => {
   let hangs = true;
   const clock = new VirtualClock();
   const setup = async ({ scope }: PluginHost) => {

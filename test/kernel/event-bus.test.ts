@@ -300,7 +300,7 @@ describe('the Event Bus', () => {
     );
   });
 
-  it('refuses everything after close and counts what nobody got', () => {
+  it('refuses everything after close and counts undelivered events', () => {
     const bus = new EventBusCore();
     collect(bus, 'a');
     send(bus, 'a');
@@ -344,7 +344,7 @@ describe('retained topics', () => {
     assert.deepEqual(bus.retained(['system.*']), []);
   });
 
-  it('do not reach those who do not want them', async () => {
+  it('do not reach subscribers that do not want them', async () => {
     const bus = new EventBusCore();
     send(bus, 'system.power');
     const got: EventEnvelope[] = [];
@@ -366,7 +366,7 @@ describe('retained topics', () => {
 });
 
 describe('a slow subscriber', () => {
-  it('hinders nobody, and learns what it lost before the next event', async () => {
+  it('does not block the others, and learns its loss before the next event', async () => {
     const bus = new EventBusCore();
     const slow = gate();
     bus.subscribe('a', slow.handler, { queue: 3, ...slow.options });
@@ -414,7 +414,7 @@ describe('a slow subscriber', () => {
     assert.equal(slow.got.length, 1);
   });
 
-  it('costs no memory beyond its queue, whatever the number of events', async () => {
+  it('costs no memory beyond its queue for any number of events', async () => {
     const bus = new EventBusCore();
     const slow = gate();
     bus.subscribe('a', slow.handler, slow.options);
@@ -430,7 +430,7 @@ describe('a slow subscriber', () => {
   });
 });
 
-describe('whatever subscribers do', () => {
+describe('invariants for all acts of subscribers', () => {
   const step = fc.oneof(
     {
       weight: 6,

@@ -88,7 +88,7 @@ for (const { title, plugins, seen: expected, failed = [] } of CASES)
     );
   });
 
-test('a restart later holds nobody up', async () => {
+test('a later restart delays no other plugin', async () => {
   const seen: string[] = [];
   await using core = memoryKernel([plugin('a', seen), plugin('front', seen, early)]);
   await core.kernel.start();

@@ -38,7 +38,7 @@ const told = (resolved: ReturnType<typeof resolve>) =>
   );
 
 describe('a flag in a manifest', () => {
-  test('is handed to whoever asks what plugins there are', () => {
+  test('is in the settings of its plugin', () => {
     const resolved = resolve({ lamp: [`short: ${FLAG}`] }, [`long: ${FLAG}`]);
     assert.deepEqual(told(resolved), []);
     assert.deepEqual(resolved.settings?.find(({ id }) => id === 'lamp')?.flags, {

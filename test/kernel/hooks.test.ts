@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { CoreError, type EventEnvelope } from '@device-core/plugin-api';
 import { HookRegistry } from '../../kernel/hooks.ts';
 
-test('taps run by stage, then by plugin, whatever the order in which they came', async () => {
+test('taps run by stage, then by plugin, in any order of their arrival', async () => {
   const orders = [
     ['b', 'a', 'late'],
     ['late', 'a', 'b'],

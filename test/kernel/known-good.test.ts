@@ -52,7 +52,7 @@ test('a second start loads neither the YAML parser nor Ajv, and finds the same s
   assert.ok(readFileSync(KEPT).equals(kept), 'what nothing was added to is not written again');
 });
 
-test('an edit is read, and only what is right is kept', () => {
+test('an edit is read, and only valid manifests are kept', () => {
   const edited = TEXT.replace('order: { vad: [fvad]', 'order: { vad: [energy]');
   assert.deepEqual(start(edited).plugins, truth(edited));
   assert.deepEqual(start(edited).packages, []);

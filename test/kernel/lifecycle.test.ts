@@ -51,7 +51,7 @@ test('providers start before their users and stop after them, newest first', asy
   assert.deepEqual(seen, ['+a', '+b', '+c', '-c', '-b', '-a']);
 });
 
-test('any listing order gives the same result, whatever fails', async () => {
+test('any listing order gives the same result, also with failures', async () => {
   const names = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
   const graph = fc.record({
     // Each plugin requires some of those before it: no cycles.
@@ -209,7 +209,7 @@ test('a provider that is disabled takes its users along, and they are back when 
   await assert.rejects(core.kernel.restart('nobody'), { code: 'PLUGIN_NOT_FOUND' });
 });
 
-test('a stop that hangs names what is still held, and what is behind it is released all the same', async () => {
+test('a stop that hangs names the held resources, and later ones are released all the same', async () => {
   const seen: string[] = [];
   const stuck: MemoryPlugin = {
     id: 'stuck',
@@ -278,7 +278,7 @@ test('every change of state is told on the bus', async () => {
   assert.deepEqual(seen, ['core starting', 'core active', 'core stopping', 'core waiting']);
 });
 
-test("an error that escapes a plugin restarts that plugin, and one that is nobody's is left to the process", async () => {
+test("an error that escapes a plugin restarts that plugin, and one of no plugin is left to the process", async () => {
   await using core = memoryKernel([link('a', [])]);
   await core.kernel.start();
   const escaped = new Error('late');

@@ -51,7 +51,7 @@ test('a tap that throws loses no line, and the other taps still look at it', (co
   }
 });
 
-test('what is no text is no line: it is withheld, and told', (context) => {
+test('an answer that is no text is no line: it is withheld, and reported', (context) => {
   const { hooks, log, lines } = start(context);
   hooks.tap('log.line', 'odd', () => 7, 0);
   log.error({ a: 1 }, 'the kettle is dry');
@@ -68,7 +68,7 @@ test('a tap that logs does not go round for ever', (context) => {
   assert.equal(written.at(-1), 'the kettle');
 });
 
-test('the readable line on stderr is one line, whatever an app or a plugin puts into it', (context) => {
+test('the readable line on stderr is one line for any text of an app or a plugin', (context) => {
   const shown: string[] = [];
   context.mock.method(process.stderr, 'write', (text: string) => shown.push(text) > 0);
   const { log } = start(context, true);

@@ -45,7 +45,7 @@ async function start(more: readonly MemoryPlugin[] = [], clock?: VirtualClock) {
   return { core, a, b, c, seen, [Symbol.asyncDispose]: dispose };
 }
 
-test('a change starts what is new, stops what is gone, and restarts what is different with its dependents only', async () => {
+test('a change starts new plugins, stops removed ones, and restarts changed ones with their dependents only', async () => {
   await using lab = await start();
   const { core, a, b, c, seen } = lab;
   const d = link('d', ['b'], seen);
@@ -161,7 +161,7 @@ test('an undone change leaves disabled what the operator had disabled', async ()
   assert.deepEqual(await core.states(), { a: 'active', b: 'active', c: 'stopped' });
 });
 
-test('grants and what else the SKU says of the device follow; only who knows the device restarts, and not for grants', async () => {
+test('grants and data of the device follow the SKU; only plugins that know the device restart, and not for grants', async () => {
   const seen: string[] = [];
   const knows = link('knows', [], seen, { requires: { device: '^1.0.0' } });
   await using lab = await start([knows]);

@@ -24,7 +24,7 @@ function start(context: TestContext, level = 'info') {
 }
 
 describe('levels of components', () => {
-  test('hold for what a component says through any of its logs, and for nobody else, until they are disposed of', async (context) => {
+  test('hold for a component in all of its logs, and for no other, until they are disposed of', async (context) => {
     const { log, control, messages } = start(context);
     const spi = log.child({ plugin: 'spi' });
     const call = spi.child({ trace: '7' });
@@ -69,7 +69,7 @@ describe('levels of components', () => {
 describe('the flight recorder', () => {
   const LIMITS = { lines: 5, bytes: 10_000, perSecond: 1_000 };
 
-  test('keeps the last lines, those at debug among them, which nobody else sees; without it they are not made', async (context) => {
+  test('keeps the last lines, also hidden ones at debug; without it they are not made', async (context) => {
     const { log, control, messages } = start(context);
     const spi = log.child({ plugin: 'spi' });
     let made = 0;
@@ -140,7 +140,7 @@ describe('lines that do harm', () => {
     assert.equal(next.msg, 'next');
   });
 
-  test('what cannot be read is told in its place: getters and proxies that throw, and what is no text', (context) => {
+  test('unreadable values are replaced by a note: getters and proxies that throw, and values that are no text', (context) => {
     const { log, messages } = start(context);
     const thrower = () => {
       throw new Error('mine');
@@ -161,7 +161,7 @@ describe('lines that do harm', () => {
     assert.equal(messages().filter((msg) => msg === 'kept').length, values.length, String(messages()));
   });
 
-  test('a line stays one line, whatever stands in it', (context) => {
+  test('a line stays one line with any text', (context) => {
     const { log, messages } = start(context);
     const forged = 'dry\n{"level":60,"msg":"forged"}\r\n\u2028\u001b[2J';
     log.warn({ [forged]: forged }, forged);

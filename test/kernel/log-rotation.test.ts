@@ -60,7 +60,7 @@ function all(folder: string): number[] {
 }
 
 describe('the files of the log', () => {
-  test('what is no file of a disk keeps its mode and its place, and holds nobody up', (context) => {
+  test('a target that is no file of a disk keeps its mode and its place, and delays no line', (context) => {
     const { log, later, file, folder, names } = start(context);
     execFileSync('mkfifo', ['-m', '666', file]);
     chmodSync(file, 0o666);
@@ -219,7 +219,7 @@ describe('the files of the log', () => {
     assert.equal(log.trouble, undefined);
   });
 
-  test('whatever happens to the folder and the clock, nothing throws and the newest line is written', () => {
+  test('a change of the folder or the clock never throws, and the newest line is written', () => {
     const act = fc.oneof(
       fc.record({ kind: fc.constant('write' as const), length: fc.integer({ min: 0, max: 3_000 }) }),
       fc.record({ kind: fc.constant('clock' as const), days: fc.integer({ min: -4_000, max: 4_000 }) }),

@@ -97,7 +97,7 @@ test('the Core starts, says so, refuses a second one on its root, and stops on a
   assert.equal(existsSync(join(root, 'run/core.pid')), false);
 });
 
-test('what is wrong although each plugin is active is told after the banner, with the command that shows it; else nothing', async () => {
+test('a fault beside active plugins is printed after the banner, with the command that shows it; else nothing is printed', async () => {
   const says = (health: string) => `
     import { definePlugin } from '@device-core/plugin-api';
     export const plugin = definePlugin({
@@ -184,7 +184,7 @@ test('a second signal ends a Core whose plugin does not let go', async () => {
   assert.equal(await running.ended, 130);
 });
 
-test("an error that escapes a plugin restarts it; one that is nobody's ends the Core with 70", async () => {
+test("an error that escapes a plugin restarts it; one of no plugin ends the Core with 70", async () => {
   const module = `
     let starts = 0;
     export const plugin = { setup(host) {

@@ -41,7 +41,7 @@ suite('settings of plugins that the device holds', () => {
     assert.equal(resolved(laid({ display: { dimMs: 5000 } }), line).config('display').dimMs, 7000);
   });
 
-  test('what a device trusts, runs or listens on stays what the SKU says, whoever wrote the file', () => {
+  test('trust, programs and addresses of a device stay those of the SKU, for any writer of the file', () => {
     const settings = {
       apps: { insecure: false, developer: 'nobody' },
       'plugin-store': { trustedKeys: ['mine'], probationMs: 61_000 },
@@ -89,7 +89,7 @@ suite('settings of plugins that the device holds', () => {
     assert.deepEqual(resolved(undefined).about, []);
   });
 
-  test('whatever the file says, it is read or refused with a reason', () => {
+  test('any file is read or refused with a reason', () => {
     fc.assert(
       fc.property(
         fc.oneof(

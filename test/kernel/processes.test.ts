@@ -51,7 +51,7 @@ const machine = () =>
     .put(201, 200, { session: 200 })
     .put(300, CORE, { session: CORE });
 
-test('descent, session and the Core itself tell whose a process is', async () => {
+test('descent, session and the Core itself tell the owner of a process', async () => {
   const table = machine().put(202, 201).put(203, CORE, { session: 200 }).put(204, CORE);
   const book = table.book();
   await book.add(APP, { pid: 200 });
@@ -148,7 +148,7 @@ test('a guest stays one in a pid namespace of its own, and so does a tool of the
   assert.deepEqual(await book.ownerOf({ pid: 0, uid: 1000, gid: 0 }), { ...OTHER, ended: false }, 'by its user');
 });
 
-test('a guest that was gone before it was entered makes no guest of whoever has its number next', async () => {
+test('a guest that was gone before it was entered makes no guest of the next process with its number', async () => {
   const table = machine();
   const book = table.book();
   await book.add(APP, { pid: 777 });
@@ -156,7 +156,7 @@ test('a guest that was gone before it was entered makes no guest of whoever has 
   assert.equal((await book.ownerOf(peer(777))).kind, 'stranger');
 });
 
-test('whatever number wraps to whom, a peer is who connected or nobody', async () => {
+test('a peer is the process that connected or unknown, for any reuse of numbers', async () => {
   const step = fc.record({
     pid: fc.integer({ min: 400, max: 403 }),
     parent: fc.constantFrom(1, 50, CORE, 200),
@@ -187,7 +187,7 @@ test('whatever number wraps to whom, a peer is who connected or nobody', async (
   );
 });
 
-test('a parent that goes while its child is looked up leaves nobody a stranger', async () => {
+test('a parent that goes while its child is looked up makes no child a stranger', async () => {
   for (let at = 1; at <= 12; at++) {
     const table = machine().put(202, 201, { session: 202 }).put(201, 200, { session: 201 });
     const book = table.book();
@@ -217,13 +217,13 @@ test('the number of a parent that went and was given to a stranger leads nowhere
   }
 });
 
-test('whoever makes the line of its ancestors too long to follow is nobody', async () => {
+test('a process with too long a line of ancestors has no known owner', async () => {
   const table = machine();
   for (let pid = 1_000; pid < 3_000; pid++) table.put(pid, pid === 1_000 ? CORE : pid - 1);
   assert.equal((await table.book().ownerOf(peer(2_999))).kind, 'unknown');
 });
 
-test('whatever guests fork, leave and let die, none of their processes is a stranger', async () => {
+test('no process of a guest is a stranger after any sequence of forks and ends', async () => {
   const step = fc.record({ what: fc.constantFrom('fork', 'setsid', 'die'), who: fc.nat(), from: fc.nat() });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {

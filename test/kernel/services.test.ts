@@ -86,7 +86,7 @@ test('what the manifest does not declare is refused', async () => {
   }
 });
 
-test('a kernel without a log has no log-control: who requires it waits, and says for what', async () => {
+test('a kernel without a log has no log-control: a plugin that requires it waits, and names it', async () => {
   const reader: MemoryPlugin = {
     id: 'reader',
     requires: { 'log-control': '^1.0.0' },

@@ -109,7 +109,7 @@ test('lines are merged by plugin and member, lists are replaced, x- members belo
   );
 });
 
-test('what is essential in a base and switched off here is told with the line that switches it off', () => {
+test('a plugin that is essential in a base and switched off here is reported with the line that switches it off', () => {
   const off = write('off.yaml', ...head('off'), 'extends: lib/base.yaml', 'plugins:', '  a:', '    enabled: false');
   const { problems } = resolveSku(off);
   const told = problems.filter(({ plugin }) => plugin === 'a');
@@ -145,7 +145,7 @@ test('each value knows the file and line that it came from', () => {
     assert.equal(spot(source!, path), where, path.join('.'));
 });
 
-describe('what is wrong is told with its file and line', () => {
+describe('a fault is reported with its file and line', () => {
   /** The complaints about a file that extends the base; its own lines begin with 5. */
   const complaints = (...lines: string[]) => {
     const file = write('wrong.yaml', ...head('wrong'), 'extends: lib/base.yaml', ...lines);
@@ -193,7 +193,7 @@ describe('what is wrong is told with its file and line', () => {
       assert.deepEqual(others, []);
     });
 
-  test('a plugin that misses what was removed says who removed it', () => {
+  test('a plugin that misses a removed one names the file that removed it', () => {
     const away = write('away.yaml', ...head('away'), 'extends: lib/base.yaml', 'plugins:', '  a: { essential: false }');
     const file = write('gone.yaml', ...head('gone'), `extends: ${basename(away)}`, 'remove: [a]');
     const [problem, ...others] = resolveSku(file).problems;

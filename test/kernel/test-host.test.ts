@@ -243,7 +243,7 @@ suite('the kit is the kernel of the device', () => {
     });
   });
 
-  test('a service that is gone does not answer, whoever provided it', async () => {
+  test('a service that is gone does not answer, from any provider', async () => {
     let kept: Lamp | undefined;
     let optional: Lamp | undefined;
     const plugin = definePlugin({

@@ -126,7 +126,7 @@ describe('within', () => {
     });
   }
 
-  test('the work that fails after the limit is heard of by nobody', async () => {
+  test('the work that fails after the limit is ignored', async () => {
     const { scope, clock } = open();
     const work = (signal: AbortSignal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('late'))));

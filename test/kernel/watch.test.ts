@@ -156,7 +156,7 @@ describe('the time of each plugin', () => {
     assert.equal(callbacks.lifecycle.calls >= 2, true);
   });
 
-  it('is told to the service that asks who uses it, which nobody else can', async () => {
+  it('names the user to a service for each user, and hides that symbol from users', async () => {
     const ref = serviceRef<{ who(): Promise<string> }>('who', '1.0.0');
     const said: string[] = [];
     const symbols: number[] = [];

@@ -50,14 +50,14 @@ const withPlugins = (...lines: readonly string[]) =>
 const SMALL = sku('small', SMALL_SKU);
 
 describe('texts with places to fill in', () => {
-  test('say the service and the prefix, and keep what is no place', () => {
+  test('name the service and the prefix, and keep all other text', () => {
     assert.equal(
       render('User=@SERVICE@ @PREFIX@/x a@b.c @{PROC}', VALUES),
       'User=device /usr/lib/device/x a@b.c @{PROC}',
     );
   });
 
-  test('are refused with a place that nobody knows', () => {
+  test('are refused with an unknown place', () => {
     for (const text of ['@SERVICES@', 'x @service@', '@PREFIX@@NAME@'])
       assert.throws(() => render(text, VALUES), /placeholder/);
   });
@@ -250,7 +250,7 @@ describe('devicectl system install', () => {
       assert.deepEqual(readdirSync(root), []);
     });
 
-  test('refuses the user of somebody else', () => {
+  test('refuses the user of another service', () => {
     const root = tree('taken');
     mkdirSync(join(root, 'etc'));
     writeFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/:/bin/sh\ndevice:x:1000:1000::/srv/x:/bin/sh\n');

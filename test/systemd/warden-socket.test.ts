@@ -26,7 +26,7 @@ describe('the socket of the warden', () => {
     return { ask, over, path: join(folder, 'sock') };
   }
 
-  test('takes one line and gives one, in whatever order many ask; it closes when nobody asks', async () => {
+  test('takes one line and gives one, in any order of callers; it closes without callers', async () => {
     let together = 0;
     const { ask, over } = await served(300, async (line) => {
       assert.equal(together++, 0);

@@ -233,7 +233,7 @@ describe('a request', () => {
       assert.deepEqual(device.changes, []);
     });
 
-  test('for a unit that somebody else wrote is refused', async () => {
+  test('for a unit of another writer is refused', async () => {
     await using device = new Device();
     writeFileSync(join(device.root, 'units/app-shop.service'), '[Service]\nExecStart=/bin/true\n');
     assert.match(String((await device.ask({ verb: 'start', name: 'app-shop' })).refused), /no guest/);

@@ -2,7 +2,7 @@ import { type CallContext, callerName, type Logger, type Scope } from '@device-c
 import { LOG_LEVELS, type LogControl, type LogLevel } from '@device-core/plugin-api/services/log-control';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
-/** Milliseconds of a changed level. Forgotten debug lines would wear out the disk. */
+/** Longest time of a changed level in milliseconds. Forgotten debug lines would wear out the disk. */
 const LONGEST = 86_400_000;
 const DEFAULT = 600_000;
 

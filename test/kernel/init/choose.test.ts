@@ -163,7 +163,7 @@ describe('worlds', () => {
     live(one, 'reboot');
     assert.equal(path(one), 'Aa');
   });
-  test('safe mode that somebody used ends the matter', () => {
+  test('safe mode that was used ends the failures', () => {
     const one = device(GOOD, GOOD);
     for (const fate of times(5, 'crash')) live(one, fate);
     live(one, 'well');
@@ -229,7 +229,7 @@ test('on no journey is a slot started that cannot be, and there is always a star
   );
 });
 
-test('what is never found good and never runs for long is left within eight starts of a boot, and all four ways are tried within twenty', () => {
+test('a slot that is never found good and never runs for long is left within eight starts of a boot, and all four ways are tried within twenty', () => {
   const slot = fc.record({ state: fc.constantFrom('good', 'trial', 'bad'), tries: fc.integer({ min: 0, max: 3 }) });
   const fate = fc.constantFrom<Fate>('crash', 'crash-ready', 'hang', 'stop', 'quit');
   fc.assert(
@@ -266,7 +266,7 @@ test('a trial that is left says how its last start ended', () => {
   }
 });
 
-test('a trial that is never found good is left after three starts, whatever happens', () => {
+test('a trial that is never found good is left after three starts in all cases', () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom<Fate>('crash', 'crash-ready', 'hang', 'power', 'power-ready', 'stop', 'quit'), {

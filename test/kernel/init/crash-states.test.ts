@@ -190,7 +190,7 @@ const update: Journey = async (device, acknowledge) => {
   acknowledge();
 };
 
-describe('whatever the disk keeps when the power goes', { timeout: 600_000 }, () => {
+describe('all states of the disk after a loss of power', { timeout: 600_000 }, () => {
   it('a record that was written is there, or a later one', async (context) => {
     allIsWell(await cut(context, changes), 40);
   });

@@ -34,7 +34,7 @@ describe('the guide to updates', () => {
     test(`says ${general}`, () => assert.ok(told.includes(general), general));
   }
 
-  test('says who may ask for safe mode', () => {
+  test('names the ways to ask for safe mode', () => {
     const loader = readFileSync(join(import.meta.dirname, '../../../kernel/init/loader.ts'), 'utf8');
     const asked = [...loader.matchAll(/why: '([^']*safe mode)'/g)].map(([, why]) => why!);
     assert.equal(asked.length, 3);

@@ -195,7 +195,7 @@ describe('a slot', () => {
       assert.deepEqual([(await start(world)).verify, (await start(world)).verify], ['full', 'quick']);
     });
 
-  test('has a link, and another file that nobody can put right: it does not start', async () => {
+  test('has a link, and another file that cannot be repaired: it does not start', async () => {
     using world = SlotWorld.twins();
     for (const slot of ['a', 'b']) writeFileSync(world.path(`system/slots/${slot}/kernel/start.js`), slot);
     rmSync(world.path(`${A}/bin/node`));
@@ -293,7 +293,7 @@ describe('a slot', () => {
     assert.deepEqual([slot, repaired], ['a', ['a/kernel/main.js']]);
   });
 
-  test('that was read in this boot is looked at quickly; whatever was touched since, and another boot, make it full', async () => {
+  test('that was read in this boot is checked quickly; a touched file and another boot make the check full', async () => {
     using world = SlotWorld.twins();
     const how = async () => (await start(world)).verify;
     assert.deepEqual([await how(), await how()], ['full', 'quick']);
@@ -406,7 +406,7 @@ describe('safe mode by hand', () => {
       else assert.match(report.problems.join(), says);
     });
 
-  test('that somebody used is over with the next start, and what said so is taken away', async () => {
+  test('that was used is over with the next start, and its mark is removed', async () => {
     using world = SlotWorld.twins();
     for (let at = 0; at < 5; at++) {
       await start(world);

@@ -73,7 +73,7 @@ suite('what each setting is', () => {
     assert.equal((await table.run('config.reset', { key: 'days', app: AGENDA })).former, undefined);
   });
 
-  test('who is late is told both values, and nothing is lost', async () => {
+  test('a late writer gets both values, and nothing is lost', async () => {
     await using started = await start();
     const { table } = started;
     const { revision } = await table.run<Layer>('config.set', { key: 'a', value: 1 });
@@ -125,7 +125,7 @@ suite('what each setting is', () => {
       await assert.rejects(started.table.run(name, params), { code: 'CONFIG_LOCKED', message: /certified so/ });
   });
 
-  test('a secret is shown to its app and to nobody else', async () => {
+  test('a secret is shown only to its app', async () => {
     await using started = await start();
     const { table } = started;
     const schema = { properties: { token: { type: 'string', secret: true }, open: { type: 'string' } } };
@@ -145,7 +145,7 @@ suite('what each setting is', () => {
     assert.equal((await table.run('config.get', { key: 'token' }, { caller: app(AGENDA) })).value, secret);
   });
 
-  test('a browser signs with its name, and no name passes for somebody else', async () => {
+  test('a browser signs with its name, and no name passes for another caller', async () => {
     await using started = await start({ browsers: [{ id: 'abcdefghijkl', name: 'app.com.example.evil' }] });
     const caller: Caller = { kind: 'operator', id: 'operator', signedIn: { id: 'abcdefghijkl', role: 'operator' } };
     await started.table.run('config.set', { key: 'a', value: 1 }, { caller });
@@ -209,7 +209,7 @@ suite('what each setting is', () => {
     assert.ok(keys.has(['deep', ...Array(7).fill('x')].join('.')));
   });
 
-  test('an app sees what is its own', async () => {
+  test('an app sees only its own settings', async () => {
     await using started = await start();
     const { table } = started;
     await table.run('config.set', { key: 'days', value: 1 }, { caller: app(AGENDA) });
@@ -264,7 +264,7 @@ suite('settings of plugins on the device', () => {
   const file = ({ root }: Started) => join(root, 'var/plugins/settings.json');
   const overlay = async (started: Started) => JSON.parse(await readFile(file(started), 'utf8')).plugins;
 
-  test('a key of a plugin says what is built in, what the product says and what the device does', async () => {
+  test('a key of a plugin has the values of the manifest, the product and the device', async () => {
     const lamp = new Lamp();
     await using started = await start({ manager: lamp });
     await until(async () => (await describe(started)).length > 0);
@@ -338,7 +338,7 @@ suite('settings of plugins on the device', () => {
     assert.deepEqual(await overlay(started), { lamp: { 'mode.name': 'hard' } });
   });
 
-  test('what was written while nobody looked is brought in line at the start', async () => {
+  test('a file that was written without a watch is brought in line at the start', async () => {
     const first = await start();
     await mkdir(join(first.root, 'var'), { recursive: true });
     await writeFile(join(first.root, 'var/config.yaml'), 'plugins.lamp.watts: 70\n');

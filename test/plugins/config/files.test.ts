@@ -187,7 +187,7 @@ suite('files that others touch', () => {
   });
 
   const walled = process.env[ISOLATION_VARIABLE] === 'process' ? 'inside walls the folder stays the one it was' : false;
-  test('a write that the disk refuses is an error, and nobody ever sees its value', { skip: walled }, async () => {
+  test('a write that the disk refuses is an error, and its value is never visible', { skip: walled }, async () => {
     await using started = await start();
     const service = started.host.service(config);
     await service.set({}, 'a', 1, { by: 'operator' });

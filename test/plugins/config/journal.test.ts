@@ -120,7 +120,7 @@ suite('the journal of the settings', () => {
     assert.ok(next.revision > before[1]!.revision);
   });
 
-  test('with it the last good copy is what was acknowledged last, whatever became of the file', async () => {
+  test('the last good copy with it has the last acknowledged write, even if the file is lost', async () => {
     for (const damage of ['a: [\n', '', '\0'.repeat(100)]) {
       await using started = await start();
       const service = started.host.service(config);

@@ -65,7 +65,7 @@ suite('the three layers of the configuration', () => {
     );
   });
 
-  test('what is set is answered with its layer, author and a growing revision, and null unsets it again', async () => {
+  test('a set value is answered with its layer, author and a growing revision, and null unsets it again', async () => {
     await using started = await withFiles({ 'etc/base.yaml': 'days: 1\n' });
     const { table } = started;
     const first = await table.run('config.set', { key: 'days', value: 3 }, { caller: app(AGENDA) });
@@ -340,7 +340,7 @@ suite('the three layers of the configuration', () => {
     assert.deepEqual((await service.get({}, 'k')).value, { list: [1] });
   });
 
-  test('without system.config nobody but apps changes anything', async () => {
+  test('only apps change settings without system.config', async () => {
     await using started = await start();
     const intruder = { kind: 'plugin', id: 'stranger' } as const;
     assert.equal(

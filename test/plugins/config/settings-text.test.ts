@@ -18,7 +18,7 @@ const inOrder = (entries: Iterable<readonly [string, unknown]>) =>
   new Map([...entries].toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 suite('the text of a settings file', () => {
-  test('who has no settings loads no YAML', () => {
+  test('a device without settings loads no YAML', () => {
     const from = (file: string) => new URL(`../../../plugins/state/config/${file}`, import.meta.url);
     const script = `
       import { createRequire } from 'node:module';
@@ -74,7 +74,7 @@ suite('the text of a settings file', () => {
     'a: !value\n  b: 1\nx: |+\n  t\n\n\ny: 1\n',
     'a: 1\r\nb: 2\r\n',
   ];
-  test('any row of changes says what is meant, keeps the rest byte for byte, and can be taken back', () => {
+  test('any row of changes has the intended values, keeps the rest byte for byte, and can be undone', () => {
     const key = fc.constantFrom('a', 'b', 'b.c', 'b.d', 'f', 'a.b', 'ui.x', 'ui.y', 'z', 'q.r', 'x', 'y');
     const value = fc.oneof(fc.constantFrom(null, 1, 't', true, 'a\nb', { p: [1] }, []), fc.jsonValue({ maxDepth: 2 }));
     fc.assert(
@@ -104,7 +104,7 @@ suite('the text of a settings file', () => {
     );
   });
 
-  test('what is not changed is neither read nor written anew', (context) => {
+  test('unchanged keys are neither read nor written anew', (context) => {
     const lines = Array.from({ length: 1_000 }, (_, index) => `k${index}:   ${index}    # by hand\n`);
     const settings = textOf(lines.join(''));
     const parsed: number[] = [];

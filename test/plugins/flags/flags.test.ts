@@ -68,7 +68,7 @@ describe('flags', () => {
     assert.equal(await core.flags.get('limit'), 5);
   });
 
-  it('that nobody declares are refused with the nearest name', async () => {
+  it('without a declaration are refused with the nearest name', async () => {
     await using core = await start({ sku: { 'wake-word': SHORT } });
     const cases = [
       ['wakeword', 'there is no feature flag "wakeword"; did you mean wake-word?'],
@@ -220,7 +220,7 @@ describe('an app', () => {
     assert.equal(source, 'device');
   });
 
-  it('has its flags whatever its own schema knows', async () => {
+  it('has its flags with any schema of its keys', async () => {
     await using core = await start();
     const schema = { type: 'object', additionalProperties: false, properties: { size: { type: 'integer' } } };
     await core.store.describeApp('com.a', { schema });

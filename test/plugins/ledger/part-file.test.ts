@@ -39,7 +39,7 @@ const sums = (part: PartFile) => {
 };
 
 describe('the file of a part', () => {
-  it('keeps the newest entries and the sum of all over restarts, whatever a crash did to the last line', async () => {
+  it('keeps the newest entries and the sum of all over restarts, also with a spoilt last line', async () => {
     const cut = fc.record({ entries: fc.nat(45), cut: fc.nat(120) });
     await fc.assert(
       fc.asyncProperty(cut, async ({ entries, cut: left }) => {
@@ -124,11 +124,11 @@ describe('the file of a part', () => {
   });
 });
 
-describe('what a part wrote before there was a ledger for all', () => {
+describe('the former file of a part', () => {
   const old = '{"at":1,"turn":"t","to":"x","what":"audio","bytes":7,"rule":"unsure"}\n';
   const newer = '{ "format": 2, "at": 1, "sent": "x" }\n';
 
-  it('is taken over once, with lines that nobody knows, and stays where it is', async () => {
+  it('is copied once, with unknown lines, and stays in its place', async () => {
     const [file, former] = [place(), place()];
     await mkdir(join(former, '..'));
     await writeFile(former, old + newer + old.slice(0, 30));

@@ -78,7 +78,7 @@ describe('the journal', () => {
     assert.deepEqual([written(), await health()], [[], []]);
   });
 
-  test('a text forges no member and no entry, whatever stands in it', async (context) => {
+  test('a text forges no member and no entry with any content', async (context) => {
     const { log, receiver } = await start(context);
     const forged = 'dry\nPRIORITY=0\n_UID=0\nMESSAGE\n\u0005\u0000\u0000\u0000\u0000\u0000\u0000\u0000x\n\n';
     log.child({ plugin: forged }).warn({ app: forged, code: forged, [forged]: '\ud800' }, forged);
@@ -105,7 +105,7 @@ describe('the journal', () => {
     assert.equal(entryOf(entry).CORE_CUT, String(Buffer.byteLength(big)));
   });
 
-  test('one that sleeps holds nobody up: what it has no room for is lost, counted and told', async (context) => {
+  test('a sleeping journal delays no line: lines without room are lost, counted and reported', async (context) => {
     const { log, receiver, written, health } = await start(context);
     const began = performance.now();
     for (let n = 0; n < 2_000; n++) log.info({ n, more: 'x'.repeat(1_000) }, 'flood');

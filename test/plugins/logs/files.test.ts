@@ -48,7 +48,7 @@ describe('files of the log', () => {
       assert.equal(await codeOf(logs.table.run('logs.file', { name })), 'PARAMS_INVALID', name);
   });
 
-  it('go once more through the scan for secrets, where somebody keeps them', async () => {
+  it('go once more through the scan for secrets, if there is a vault', async () => {
     await using logs = await startLogs();
     logs.write('core.log', line(1, 'it is kept-by-a-vault'));
     assert.match(await whole(logs, 'core.log'), /kept-by-a-vault/);

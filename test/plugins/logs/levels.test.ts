@@ -13,7 +13,7 @@ after(leakCheck());
 const run = (logs: Fixture, name: string, params: object) => logs.table.run(name, params, { deadline: Infinity });
 
 describe('levels of components', () => {
-  it('hold for a while, say who asked, and end by themselves', async () => {
+  it('hold for a while, name the caller, and end by themselves', async () => {
     const clock = new VirtualClock({ now: 1_800_000_000_000 });
     await using logs = await startLogs({}, clock);
     const asked = await run(logs, 'logs.setLevel', { component: 'spi', level: 'debug', forMs: 60_000 });
@@ -71,7 +71,7 @@ describe('the flight recorder', () => {
     }
   };
 
-  it('is written down when somebody asks, five times at most', async () => {
+  it('is written on request, five times at most', async () => {
     const clock = new VirtualClock({ now: 1_800_000_000_000 });
     await using logs = await startLogs({}, clock);
     for (let n = 0; n < 8; n++) {

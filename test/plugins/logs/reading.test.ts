@@ -175,7 +175,7 @@ describe('GET /logs', () => {
     assert.equal((await logs.read({ app: 'com.example.agenda' })).entries.length, 3);
   });
 
-  it('is for holders of system.logs, who may change nothing with it', async () => {
+  it('is for holders of system.logs, and allows no change', async () => {
     await using logs = await startLogs();
     const changing = ['logs.setLevel', 'logs.dump'];
     for (const { name, capability = '' } of await logs.table.list()) {

@@ -67,7 +67,7 @@ function start(context: TestContext) {
 }
 
 describe('devicectl support-bundle', () => {
-  test('lists what is in it, and writes it for its user alone', async (context) => {
+  test('lists its contents, and writes it for its user alone', async (context) => {
     const { folder, said, run } = start(context);
     const file = join(folder, 'b.tar.zst');
     await run({ file });
@@ -100,7 +100,7 @@ describe('devicectl support-bundle', () => {
     assert.ok(said.some((line) => line.includes('log/core.log')));
   });
 
-  test('never replaces what is there, and follows no link', async (context) => {
+  test('never replaces a file, and follows no link', async (context) => {
     const { folder, run } = start(context);
     writeFileSync(join(folder, 'there'), 'mine');
     symlinkSync(join(folder, 'elsewhere'), join(folder, 'link'));

@@ -145,7 +145,7 @@ describe('a text of a secret beside the labels', () => {
 });
 
 describe('metrics of plugins', () => {
-  it('are asked for when somebody looks, and bear the plugin as a label', async () => {
+  it('are collected at each look, and bear the plugin as a label', async () => {
     const { host, service, look } = await start();
     await using _host = host;
     const meter = new Meter();
@@ -344,7 +344,7 @@ describe('limits', () => {
     assert.equal((await look())('device.test')?.points.length, 3);
   });
 
-  it('hold for all plugins together, and what nobody tells any more makes room', async () => {
+  it('hold for all plugins together, and stale series make room', async () => {
     const { host, service, look } = await start({ series: 100, perMetric: 1000 });
     await using _host = host;
     let round = 0;

@@ -46,7 +46,7 @@ function parse(text: string) {
 }
 
 describe('the text for Prometheus', () => {
-  it('parses whatever a source answers, with quotes, newlines and backslashes as they were', () => {
+  it('can be parsed for any answer of a source, with quotes, newlines and backslashes unchanged', () => {
     const label = fc.constantFrom('a', 'b', 'a.b', 'a_b', 'le', 'plugin', 'x"y', '', 'other');
     const text = fc.oneof(
       fc.string(),

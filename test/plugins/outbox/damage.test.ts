@@ -92,7 +92,7 @@ describe('in the place of a queue', () => {
     });
 
   const foreign = process.getuid?.() === 0 ? false : 'files are given away by root alone';
-  it('a file of somebody else is set aside', { skip: foreign }, async () => {
+  it('a file of another user is set aside', { skip: foreign }, async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'telemetry.sqlite');
     await filled(file);
@@ -192,7 +192,7 @@ describe('a disk that does not take it', () => {
 });
 
 describe('a file where the folder of the queues should be', () => {
-  it('is told to the log and to whoever opens a queue, and the plugin runs', async () => {
+  it('is reported in the log and to each opener of a queue, and the plugin runs', async () => {
     using place = temporaryFolder();
     const folder = join(place.path, 'outbox');
     writeFileSync(folder, '');
@@ -209,7 +209,7 @@ describe('a file where the folder of the queues should be', () => {
   });
 });
 
-describe('what is thrown away', () => {
+describe('a cleared message', () => {
   it('is in no block of the files any more', async () => {
     using folder = temporaryFolder();
     const file = join(folder.path, 'telemetry.sqlite');

@@ -70,7 +70,7 @@ describe('a queue that is full', () => {
     );
   });
 
-  it('refuses what is less important than all that waits, and what is important when nothing gives way', async () => {
+  it('refuses a message less important than all that wait, and an important one when nothing gives way', async () => {
     await using rest = await open({ messages: 2 });
     const { queue } = rest;
     await put(queue, 'a');
@@ -104,7 +104,7 @@ describe('a queue that is full', () => {
     assert.ok(loss.lost > 512, `${loss.lost} went`);
   });
 
-  it('does not drop what is on its way', async () => {
+  it('does not drop messages under way', async () => {
     await using rest = await open({ messages: 2 });
     const { queue } = rest;
     await put(queue, 'a');
@@ -132,7 +132,7 @@ describe('a queue that is full', () => {
     assert.equal(queue.lost, 0);
   });
 
-  it('drops what is too old, by a clock that does not jump', async () => {
+  it('drops too old messages, by a monotonic clock', async () => {
     const clock = virtualClock();
     await using rest = await open({ ageMs: 10_000 }, clock);
     const { queue } = rest;
@@ -159,7 +159,7 @@ describe('a queue that is full', () => {
   });
 });
 
-describe('whatever is put, taken and landed', () => {
+describe('invariants hold after any sequence of puts, takes and landings', () => {
   const priority = fc.constantFrom('low', 'normal', 'high' as const);
   const act = fc.oneof(
     { weight: 5, arbitrary: fc.record({ act: fc.constant('put'), priority, size: fc.integer({ min: 1, max: 60 }) }) },

@@ -35,7 +35,7 @@ describe('the outbox', () => {
     assert.deepEqual([waiting, bytes, lost, trouble], [0, 0, 0, undefined]);
   });
 
-  it('keeps what nobody takes over restarts of its user, with the ids that it gave', async () => {
+  it('keeps waiting messages over restarts of its user, with their ids', async () => {
     const { host, service } = await start();
     await using _host = host;
     const receiver = new Receiver();
@@ -91,7 +91,7 @@ describe('the outbox', () => {
   });
 });
 
-describe('what is thrown away', () => {
+describe('a cleared message', () => {
   it('is not sent, although the ledger was about to write it down', async () => {
     const { host, service, book } = await start();
     await using _host = host;

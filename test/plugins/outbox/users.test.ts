@@ -118,7 +118,7 @@ describe('destinations', () => {
     );
   });
 
-  it('keep what waits from whoever is named later as its receiver, and their owner over a clear()', async () => {
+  it('keep waiting messages from a receiver that is named later, and their owner over a clear()', async () => {
     const { host, as } = await start();
     await using _host = host;
     const away = new Receiver();
@@ -166,7 +166,7 @@ describe('messages', () => {
     assert.equal((await queue.state()).waiting, 0);
   });
 
-  it('come out as they went in, whatever text they are', async () => {
+  it('come out as they went in, with any text', async () => {
     const { host, service } = await start();
     await using _host = host;
     const receiver = new Receiver();

@@ -15,7 +15,7 @@ describe('a key that goes while the vault is open', () => {
     ['is open to others', (key) => chmodSync(key, 0o644), 'VAULT_KEY_REFUSED', /others may read .*chmod 600/],
   ];
   for (const [title, change, code, reason] of GONE)
-    it(`${title}: it is told, nothing is set that would be lost, and what is there is read`, async () => {
+    it(`${title}: it is reported, no secret is set that would be lost, and known ones are read`, async () => {
       using place = await filled();
       const vault = await place.open();
       change(place.key);

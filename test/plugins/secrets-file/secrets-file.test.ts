@@ -79,7 +79,7 @@ describe('the file', () => {
   });
 });
 
-describe('what is owed', () => {
+describe('an owed purge', () => {
   for (const damaged of [false, true])
     it(`is known after a restart${damaged ? ', and a file of it that is damaged keeps nobody out' : ''}`, async () => {
       const root = place();
@@ -104,7 +104,7 @@ describe('what is owed', () => {
     });
 });
 
-it('what is owed goes from the run folder to the disk as soon as that takes it, though the vault is locked still', async () => {
+it('owed purges go from the run folder to the disk as soon as it takes them, even if the vault is still locked', async () => {
   const root = place();
   const first = await start({}, { root });
   await first.table.run('secrets.set', { name: 'token', secretText: TEXT }, asApp());
@@ -118,7 +118,7 @@ it('what is owed goes from the run folder to the disk as soon as that takes it, 
   assert.ok(!existsSync(held));
 });
 
-describe('what is owed, on a disk that takes nothing', { skip: NO_DISK }, () => {
+describe('owed purges on a disk that takes nothing', { skip: NO_DISK }, () => {
   it('is told, known after a restart of the Core all the same, and done by itself as soon as the disk takes it', async () => {
     const root = place();
     mkdirSync(join(root, 'var'));

@@ -115,7 +115,7 @@ describe('a keyring until reboot', { skip: noKeyring }, () => {
 describe('the keyring as a vault', { skip: noKeyring }, () => {
   it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
 
-  it('gives back what it was given, also to the next vault of this process, and forgets what is removed', async () => {
+  it('returns its secrets, also to the next vault of this process, and forgets removed ones', async () => {
     const texts = ['x', 'correct "horse"\n\nbattery', 'ß🔑\u0000\u0001', 'a'.repeat(16 << 10)];
     for (const text of texts) {
       const vault = await opened();

@@ -14,7 +14,7 @@ const RESOURCE = { service: 'device', version: '1.0.0', sku: 'test', device: '0b
 const ABOUT = { unit: '{thing}', description: 'things', level: 'usage', why: 'a test' } as const;
 
 describe('a request of metrics', () => {
-  it('keeps the rules of the JSON form whatever is measured', () => {
+  it('keeps the rules of the JSON form for all measures', () => {
     const labels = fc.dictionary(fc.constantFrom('a', 'b.c'), fc.string({ unit: 'grapheme' }));
     const number = fc.double({ noNaN: true, noDefaultInfinity: true });
     const plain = fc.record({ labels, value: fc.oneof(number, fc.nat()) });
@@ -92,7 +92,7 @@ describe('lines of the log', () => {
       checkOtlp(JSON.parse(logsRequest(RESOURCE, records.waiting)));
     });
 
-  it('say who, what failed and in which trace, and nothing else of their fields', () => {
+  it('have plugin, error and trace, and no other of their fields', () => {
     const records = new LogRecords('warn');
     const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
     const err = { type: 'TypeError', message: 'x is not y', stack: 'TypeError: x\n at z', secretive: 'no' };
@@ -127,7 +127,7 @@ describe('lines of the log', () => {
       assert.deepEqual(records.waiting, []);
     });
 
-  it('are bound: what is too much is counted in their place, and long ones are cut', () => {
+  it('are bound: surplus lines are counted in their place, and long ones are cut', () => {
     const records = new LogRecords('warn');
     for (let at = 0; at < 10_000; at++) records.take(line(50, { msg: `m${at}` }), 'full');
     assert.equal(records.waiting.length, 201);

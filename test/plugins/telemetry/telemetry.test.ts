@@ -44,7 +44,7 @@ describe('the consent', () => {
     assert.deepEqual(await host.service(telemetry).consent(), { level: 'off' });
   });
 
-  it('is kept with the time, who it was and what was shown, and told as an event', async () => {
+  it('is kept with time, author and shown text, and published as an event', async () => {
     const { host, consent, kept } = await start({ config: { texts: { usage: 'We look how it is used.' } } });
     await using _host = host;
     const heard: string[] = [];
@@ -227,7 +227,7 @@ describe('the consent', () => {
     assert.deepEqual(box.queue('telemetry').waiting, []);
   });
 
-  it('holds for the collector that was named: of another one in a rotated secret it gets what is new alone', async () => {
+  it('holds for the named collector: another one in a rotated secret gets only new telemetry', async () => {
     await using former = await Collector.start();
     former.answer = (response) => response.writeHead(503).end();
     await using other = await Collector.start();
@@ -249,7 +249,7 @@ describe('the consent', () => {
     assert.equal(former.received.length, length);
   });
 
-  it('is asked for with the name of who would get it, where the SKU says it in clear', async () => {
+  it('is asked for with the name of the receiver, if the SKU has it in clear', async () => {
     const cases = [
       ['https://collector.example/base', 'collector.example:443'],
       [{ secret: 'collector' }, undefined],
@@ -325,7 +325,7 @@ function deviceAt(host: { readonly device: object }) {
   return given(deviceRef, { info: async () => host.device as never });
 }
 
-describe('what is shown', () => {
+describe('the shown telemetry', () => {
   it('goes next, to the byte: metrics and lines of the log', async () => {
     await using collector = await Collector.start();
     const { host, table, clock, box, consent, log } = await start({ endpoint: `${collector.url}/base/` });

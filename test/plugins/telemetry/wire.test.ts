@@ -81,7 +81,7 @@ describe('a whole Core', () => {
     assert.deepEqual([status, stdout, stderr], [0, '', '']);
   });
 
-  it('sends a collector bodies of the published shape, whatever stands in labels and in lines of the log', async () => {
+  it('sends a collector bodies of the published shape, for any text in labels and in lines of the log', async () => {
     await ask(core, '/telemetry/consent', 'PUT', { level: 'full' });
     await eventually(() => collector.of('/v1/metrics').some((body) => body.includes('device.nasty')), 'a push');
     for (const msg of NASTY) core.kernel.parts.log.warn({ code: msg, err: new Error(msg) }, msg);

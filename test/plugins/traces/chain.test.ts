@@ -152,7 +152,7 @@ describe('a chain from app to app', () => {
     await assert.rejects(home.trace('last'), { code: 'TRACE_NOT_FOUND' });
   });
 
-  it('shows an app what it showed before, where nobody keeps traces and nobody named one', async () => {
+  it('shows an app no difference while traces are not kept and none was named', async () => {
     await using home = await house({});
     const [asking, one] = [await home.app('com.example.asking'), await home.app(ONE)];
     await offer(one, ONE, 'first');
@@ -274,7 +274,7 @@ for (const isolation of ['inline', 'worker', 'process'] as const)
       );
     });
 
-    it('is told of a trace that the operator named although nobody keeps them', async () => {
+    it('sees a trace that the operator named although traces are not kept', async () => {
       await using home = await house({}, isolation);
       const trace = { traceId: T, spanId: S, sampled: true, remote: 'parent' } as const;
       const call = { caller: OPERATOR, signal: new AbortController().signal, deadline: Date.now() + 10_000, trace };

@@ -114,7 +114,7 @@ describe('the traces that are kept', () => {
     );
   });
 
-  it('are told as a tree, whatever the order in which the spans came', async () => {
+  it('are shown as a tree, for any order of their spans', async () => {
     await using one = await start();
     const root = span({ name: 'operation functions.call', began: 1_000, ms: 50 });
     const inner = (parts: Partial<Span>) => ({ ...span(parts), traceId: root.traceId, root: false, ...parts }) as Span;
@@ -160,7 +160,7 @@ describe('the traces that are kept', () => {
       await assert.rejects(one.get(id), { code: 'PARAMS_INVALID' }, id);
   });
 
-  it('have no room for those who look at traces', async () => {
+  it('have no room for queries of traces', async () => {
     await using one = await start();
     await one.service.record([span({ name: 'operation traces.get', error: 'TRACE_NOT_FOUND' })]);
     assert.equal((await one.list()).traces.length, 0);
@@ -286,7 +286,7 @@ describe('the bounds', () => {
     assert.ok(dropped.waiting! >= 30, `${dropped.waiting}`);
   });
 
-  it('leave out what is no span', async () => {
+  it('leave out invalid spans', async () => {
     await using one = await start();
     const bad = [null, 7, {}, { ...span(), traceId: 'X' }, { ...span(), ms: Number.NaN }, { ...span(), name: 1 }];
     await one.service.record(bad as never);
