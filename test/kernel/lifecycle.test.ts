@@ -278,7 +278,7 @@ test('every change of state is told on the bus', async () => {
   assert.deepEqual(seen, ['core starting', 'core active', 'core stopping', 'core waiting']);
 });
 
-test("an error that escapes a plugin restarts that plugin, and one of no plugin is left to the process", async () => {
+test('an error that escapes a plugin restarts that plugin, and one of no plugin is left to the process', async () => {
   await using core = memoryKernel([link('a', [])]);
   await core.kernel.start();
   const escaped = new Error('late');

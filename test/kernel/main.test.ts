@@ -184,7 +184,7 @@ test('a second signal ends a Core whose plugin does not let go', async () => {
   assert.equal(await running.ended, 130);
 });
 
-test("an error that escapes a plugin restarts it; one of no plugin ends the Core with 70", async () => {
+test('an error that escapes a plugin restarts it; one of no plugin ends the Core with 70', async () => {
   const module = `
     let starts = 0;
     export const plugin = { setup(host) {

@@ -44,7 +44,7 @@ describe('what guests left before a reset', { skip: WITHOUT_ROOT }, () => {
     assert.equal(existsSync(remains), false);
   });
 
-  test("files of others stay the same, and no link is followed", async () => {
+  test('files of others stay the same, and no link is followed', async () => {
     await using device = new Device();
     const stranger = lay(device, 'of-x/stranger', 12);
     const outside = join(device.root, 'outside');

@@ -81,7 +81,7 @@ describe('the file', () => {
 
 describe('an owed purge', () => {
   for (const damaged of [false, true])
-    it(`is known after a restart${damaged ? ', and a file of it that is damaged keeps nobody out' : ''}`, async () => {
+    it(`is known after a restart${damaged ? ', and a damaged file of purges blocks no caller' : ''}`, async () => {
       const root = place();
       const first = await start({}, { root });
       await first.table.run('secrets.set', { name: 'token', secretText: TEXT }, asApp());
@@ -118,7 +118,7 @@ it('owed purges go from the run folder to the disk as soon as it takes them, eve
   assert.ok(!existsSync(held));
 });
 
-describe('owed purges on a disk that takes nothing', { skip: NO_DISK }, () => {
+describe('an owed purge on a disk that takes nothing', { skip: NO_DISK }, () => {
   it('is told, known after a restart of the Core all the same, and done by itself as soon as the disk takes it', async () => {
     const root = place();
     mkdirSync(join(root, 'var'));
