@@ -24,7 +24,7 @@ export class LogComponent {
   /** Lines below this are not written. */
   threshold: number;
   /** Levels that were asked for, the last one counts. */
-  readonly asked: LogLevel[] = [];
+  readonly requested: LogLevel[] = [];
   #tokens = BURST;
   #filledAt = 0;
   /** Lines that were too many and are not told yet. */
@@ -96,24 +96,26 @@ export class CoreLogControl implements LogControl {
   }
 
   async levels(): Promise<LogLevels> {
-    const all = [...this.#components.values()].map(({ id, asked }) => [id, asked.at(-1) ?? this.#level] as const);
+    const all = [...this.#components.values()].map(
+      ({ id, requested }) => [id, requested.at(-1) ?? this.#level] as const,
+    );
     return { level: this.#level, components: Object.fromEntries(all.sort(([a], [b]) => (a < b ? -1 : 1))) };
   }
 
   async setLevel(id: string, level: LogLevel): Promise<Disposable> {
     const component = this.#components.get(id);
     if (!component) throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
-    const { asked } = component;
+    const { requested } = component;
     const follow = () => {
-      component.threshold = NUMBERS[asked.at(-1) ?? this.#level];
+      component.threshold = NUMBERS[requested.at(-1) ?? this.#level];
     };
-    asked.push(level);
+    requested.push(level);
     follow();
     let ended = false;
     const end = () => {
       if (ended) return;
       ended = true;
-      asked.splice(asked.lastIndexOf(level), 1);
+      requested.splice(requested.lastIndexOf(level), 1);
       follow();
     };
     return { [Symbol.dispose]: end };

@@ -18,10 +18,10 @@ export async function chooseNow(here: Here): Promise<BootReport> {
   const findings = new Findings(here);
   const { found, problems, repaired, ms, config } = findings;
   const before = found.kind === 'record' ? found.record : recovered(findings);
-  const asked = askedIn(here, findings);
+  const request = askedIn(here, findings);
   const used = [join(here.core, 'safe-mode-used')].filter(isThere);
   const boot = { boot: here.boot, uptime: here.uptime() };
-  const wish = { asked: asked?.why, used: used.length > 0 };
+  const wish = { asked: request?.why, used: used.length > 0 };
   const pick = (now: BootRecord) => choose(now, { ...boot, ...wish, problem: (slot) => findings.at(slot).problem });
   let choice = pick(before);
   if (choice.start !== undefined) await here.wait(choice.wait, choice.why);
@@ -33,7 +33,7 @@ export async function chooseNow(here: Here): Promise<BootReport> {
   const unwritten = findings.lap('write', () => findings.file.note(write, before));
   if (unwritten !== undefined) problems.push(unwritten);
   const { record, start, wait, why } = choice;
-  for (const path of [...used, ...(asked?.files ?? [])]) findings.attempt(`${path} stays`, () => removeDurably(path));
+  for (const path of [...used, ...(request?.files ?? [])]) findings.attempt(`${path} stays`, () => removeDurably(path));
   const { image, hash, how }: Partial<Checked> = start === undefined ? {} : findings.at(start.slot);
   const { rung, cause, primary, slots, pause } = record;
   const report: BootReport = {
@@ -42,7 +42,7 @@ export async function chooseNow(here: Here): Promise<BootReport> {
     ...{ safe: start?.safe ?? false, rung, ...(cause && { cause }), why, primary, slots, problems, repaired, ms },
     ...{ tries: start ? slots[start.slot].tries : 0, verify: how ?? config.verify ?? 'full', waited: wait, ...boot },
     // A switch that asks for it, and the command line, will still do so.
-    ...(start?.safe && (asked === undefined || asked.files !== undefined) && { pause }),
+    ...(start?.safe && (request === undefined || request.files !== undefined) && { pause }),
     ...(before.last?.text && { before: before.last.text }),
   };
   findings.lap('write', () => leaveReport(here.run, join(here.system, 'slots'), report));

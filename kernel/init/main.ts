@@ -57,12 +57,12 @@ async function run(here: Here, words: readonly string[]): Promise<number> {
   const state = { STATE_DIRECTORY: `/var/lib/${service}`, CONFIGURATION_DIRECTORY: `/etc/${service}` };
   const boot = { DEVICE_BOOT: join(folder, 'boot.json'), READY_FD: '3' };
   const args = [join(folder, 'slot/kernel/start.js'), '--system', ...bootWords(join(system, 'slots'), report)];
-  let asked: NodeJS.Signals | undefined;
+  let endSignal: NodeJS.Signals | undefined;
   let child: ChildProcess | undefined;
   // Signals are handled before the child starts: one in between would leave it alone.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)
     process.on(signal, () => {
-      asked = signal;
+      endSignal = signal;
       child?.kill(signal);
     });
   child = spawn(join(folder, 'slot/bin/node'), [...args, ...words], {
@@ -79,7 +79,7 @@ async function run(here: Here, words: readonly string[]): Promise<number> {
     child!.once('error', (error) => done([126, null, error.message]));
     child!.once('exit', (...end) => done(end));
   });
-  const orderly = (code === 0 && (isReady || asked !== undefined)) || (signal !== null && signal === asked);
+  const orderly = (code === 0 && (isReady || endSignal !== undefined)) || (signal !== null && signal === endSignal);
   const result = orderly ? 'success' : signal !== null ? 'signal' : code === 0 ? 'protocol' : 'exit-code';
   const end = { EXIT_CODE: signal === null ? 'exited' : 'killed', EXIT_STATUS: failure ?? `${signal ?? code}` };
   told(here, endedNow(here, { SERVICE_RESULT: result, ...end }));

@@ -18,28 +18,28 @@ export async function* checkPlugin(place: Place): AsyncGenerator<CheckRow> {
   yield await checkTypes(place);
   const folder = mkdtempSync(join(tmpdir(), 'dc-check-'));
   try {
-    const around = { place, manifest, main, notes: join(folder, 'observed.jsonl') };
-    yield* checkRuns(around, file);
+    const context = { place, manifest, main, notes: join(folder, 'observed.jsonl') };
+    yield* checkRuns(context, file);
     // An inline run is what the claims are judged by.
-    if (refusal(manifest, 'inline') === undefined) yield* checkClaims(around, file);
+    if (refusal(manifest, 'inline') === undefined) yield* checkClaims(context, file);
     else yield { check: 'minimal grants', outcome: 'SKIP', remark: 'judged by inline runs, and there is none' };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function* checkRuns(around: Surroundings, file: ManifestFile): AsyncGenerator<CheckRow> {
+async function* checkRuns(context: Surroundings, file: ManifestFile): AsyncGenerator<CheckRow> {
   let compared = false;
   let failing: string | undefined;
-  const { tests } = around.place;
+  const { tests } = context.place;
   if (tests.length === 0) yield { check: 'tests', outcome: 'WARN', remark: 'it has no tests' };
   for (const level of LEVELS) {
-    const why = refusal(around.manifest, level);
+    const why = refusal(context.manifest, level);
     if (why !== undefined) {
       yield { check: `isolation ${level}`, outcome: 'SKIP', remark: why };
       continue;
     }
-    const { rows, found } = await startStopAt(level, around);
+    const { rows, found } = await startStopAt(level, context);
     if (!compared && found) {
       compared = true;
       yield* agreement(found.disagreements, file);
@@ -50,7 +50,7 @@ async function* checkRuns(around: Surroundings, file: ManifestFile): AsyncGenera
       yield { check: `tests ${level}`, outcome: 'SKIP', remark: `they fail at level ${failing} already` };
       continue;
     }
-    const row = await testsAt(level, around);
+    const row = await testsAt(level, context);
     if (row.outcome === 'FAIL') failing = level;
     yield row;
   }

@@ -22,11 +22,11 @@ export interface Surroundings {
   readonly notes: string;
 }
 
-export async function testsAt(level: Isolation, around: Surroundings): Promise<CheckRow> {
+export async function testsAt(level: Isolation, context: Surroundings): Promise<CheckRow> {
   const check = `tests ${level}`;
-  const { tests, checkout, folder } = around.place;
+  const { tests, checkout, folder } = context.place;
   const args = ['--test', '--test-reporter=tap', ...tests];
-  const env = environment(level, around);
+  const env = environment(level, context);
   const ended = await runNode(args, { cwd: checkout ?? folder, ms: TESTS_MS, env });
   const passed = /^# pass (\d+)$/m.exec(ended.stdout)?.[1] ?? '0';
   if (ended.code === 0) return { check, outcome: 'PASS', remark: `${passed} passed` };
@@ -39,11 +39,11 @@ export interface StartStopRows {
   readonly found: StartStop | undefined;
 }
 
-export async function startStopAt(level: Isolation, around: Surroundings): Promise<StartStopRows> {
+export async function startStopAt(level: Isolation, context: Surroundings): Promise<StartStopRows> {
   const check = `start-stop-start ${level}`;
-  const { place, main } = around;
-  const args = [START_STOP, place.manifest, main, level, around.notes, place.fakes ?? ''];
-  const ended = await runNode(args, { cwd: place.folder, ms: START_STOP_MS, env: environment(level, around) });
+  const { place, main } = context;
+  const args = [START_STOP, place.manifest, main, level, context.notes, place.fakes ?? ''];
+  const ended = await runNode(args, { cwd: place.folder, ms: START_STOP_MS, env: environment(level, context) });
   const found = answerOf(ended.stdout);
   const fail = (remark: string): StartStopRows => ({ rows: [{ check, outcome: 'FAIL', remark }], found });
   if (ended.timedOut) return fail(`it did not start and stop twice within ${START_STOP_MS / 1000} s`);

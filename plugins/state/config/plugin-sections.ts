@@ -44,7 +44,7 @@ export class PluginSections {
   /** Text that the Core applied last: it reads the file at its start. */
   #applied: string | undefined;
   /** The requested change that is applied next: it can be undone. */
-  #asked: { readonly key: string; readonly undo: () => Promise<unknown> } | undefined;
+  #request: { readonly key: string; readonly undo: () => Promise<unknown> } | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: Options) {
@@ -121,17 +121,17 @@ export class PluginSections {
   ): Promise<T> {
     return this.#inTurn(async () => {
       // One after the other: what the plugins do not run with must be given back alone.
-      if (this.#asked) await this.#apply();
+      if (this.#request) await this.#apply();
       const former = await this.#written();
       const next = format(wanted(await this.#options.overrides()));
       if (next !== former) await this.#try(key, next, former);
       try {
-        this.#asked = { key, undo };
+        this.#request = { key, undo };
         const written = await write();
         void this.follow();
         return written;
       } catch (error) {
-        this.#asked = undefined;
+        this.#request = undefined;
         if (next !== former) await this.#write(former);
         throw error;
       }
@@ -157,8 +157,8 @@ export class PluginSections {
 
   async #apply(): Promise<void> {
     const { problems, log } = this.#options;
-    const asked = this.#asked;
-    this.#asked = undefined;
+    const request = this.#request;
+    this.#request = undefined;
     if (await this.#newer()) return;
     try {
       const text = format(await this.#options.overrides());
@@ -171,12 +171,12 @@ export class PluginSections {
         problems.mended(FAULT);
       } catch (error) {
         if (isNoFile(error)) return;
-        if (!asked) throw error;
+        if (!request) throw error;
         this.#applied = former;
-        const message = `${asked.key} was given back, as the plugins do not run with it: ${told(error)}`;
+        const message = `${request.key} was given back, as the plugins do not run with it: ${told(error)}`;
         problems.note(message);
-        log.error({ key: asked.key }, message);
-        await asked.undo();
+        log.error({ key: request.key }, message);
+        await request.undo();
         await this.#write(format(await this.#options.overrides()));
       }
       await this.refresh();

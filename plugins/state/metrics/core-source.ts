@@ -277,13 +277,13 @@ export class CoreSource {
 
   async collect(): Promise<readonly MetricData[]> {
     const points = new Points();
-    const asked: Promise<void>[] = [];
+    const pending: Promise<void>[] = [];
     // Each part has a separate turn of the event loop, and none waits for another.
     for (const [name, part] of [...this.#parts]) {
-      asked.push(this.#ask(name, part, points));
+      pending.push(this.#ask(name, part, points));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await Promise.all(asked);
+    await Promise.all(pending);
     return points.all();
   }
 

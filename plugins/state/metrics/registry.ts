@@ -27,7 +27,7 @@ interface Source {
   /** True for a source outside of the tree. Names of the tree are known, and a secret of an app must not remove them. */
   readonly outside: boolean;
   /** Its last answer is still to come. */
-  asked: boolean;
+  busy: boolean;
   /** Why it was left out of the last look. */
   trouble?: string;
   failures: number;
@@ -94,7 +94,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
     if (of >= MOST_OF_A_PLUGIN)
       throw new CoreError('PARAMS_INVALID', { where: 'source', reason: `${plugin} has ${MOST_OF_A_PLUGIN} of them` });
     const source: Source = {
-      ...{ plugin, outside, last: new Map(), asked: false, failures: 0, left: [] },
+      ...{ plugin, outside, last: new Map(), busy: false, failures: 0, left: [] },
       collect: () => given.collect(),
       ...(perMetric !== undefined && { perMetric }),
     };
@@ -127,13 +127,13 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
   }
 
   async #look(): Promise<readonly MetricData[]> {
-    const asked: Promise<readonly [Source, Answer | undefined]>[] = [];
+    const pending: Promise<readonly [Source, Answer | undefined]>[] = [];
     // All of it in one go is long on a slow device: what else there is to do gets its turn between.
     for (const source of [...this.#sources]) {
-      asked.push(this.#ask(source).then((answer) => [source, answer] as const));
+      pending.push(this.#ask(source).then((answer) => [source, answer] as const));
       await others();
     }
-    const answers = await Promise.all(asked);
+    const answers = await Promise.all(pending);
     const shown = await this.#shown(answers.map(([, answer]) => answer?.answer));
     this.#table.begin();
     this.#series.set(this.#table.size);
@@ -160,16 +160,16 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
 
   async #ask(source: Source): Promise<Answer | undefined> {
     const { scope, sourceMs } = this.#options;
-    if (source.asked) {
+    if (source.busy) {
       this.#fail(source, 'its last answer is still to come');
       return undefined;
     }
-    source.asked = true;
+    source.busy = true;
     const answering = async () => {
       try {
         return { answer: await source.collect() };
       } finally {
-        source.asked = false;
+        source.busy = false;
       }
     };
     try {
