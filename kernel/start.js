@@ -17,7 +17,7 @@ if (![...process.execArgv, process.env.NODE_OPTIONS].some((option) => option?.in
 const { values } = parseArgs({ strict: false, options: { root: { type: 'string' }, system: { type: 'boolean' } } });
 const root = typeof values.root === 'string' ? values.root : join(import.meta.dirname, '../.device');
 const state = values.system ? process.env.STATE_DIRECTORY?.split(':')[0] : join(root, 'var');
-// An image has nothing to strip, and no code but what was signed: a cache would be code of nobody's (docs/adr/0124).
+// An image has nothing to strip, and no code but what was signed: a cache would be unsigned code (docs/adr/0124).
 const stripped = !existsSync(join(import.meta.dirname, 'main.ts'));
 if (state && !stripped) enableCompileCache(join(state, 'cache/compile'));
 await import('./main.ts');
