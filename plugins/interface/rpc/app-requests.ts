@@ -180,30 +180,38 @@ export class AppRequests {
       this.#fail(request, thrown, batch);
       return;
     }
-    const call = new AppRequest(this.#port, request, deadline);
-    call.place = this.#open.push(call) - 1;
+    const call = this.#begin(request, deadline);
     this.#operations.invoke(method, input, call).then(
       (result) => {
         this.#finish(call);
         this.#answer(request, result, batch);
         if (this.#open.length === 0) this.#port.idle();
       },
-      (thrown: unknown) => {
-        this.#finish(call);
-        this.#fail(request, thrown, batch);
-        if (this.#open.length === 0) this.#port.idle();
-      },
+      (thrown: unknown) => this.#failed(call, request, thrown, batch),
     );
   }
 
   /** An operation that this front end hides is missing here; a missing one may still be to come. */
   #missing(request: JsonRpcRequest, batch: Batch | undefined): void {
-    const name = request.method;
-    const absent = new CoreError('METHOD_NOT_FOUND', { name });
-    this.#operations.permitted(name, new AppRequest(this.#port, request, 0)).then(
-      (refusal) => this.#fail(request, refusal?.details.starting === true ? refusal : absent, batch),
-      (thrown: unknown) => this.#fail(request, thrown, batch),
+    const absent = new CoreError('METHOD_NOT_FOUND', { name: request.method });
+    // It counts as open: an app that closes its side meanwhile still gets the answer.
+    const call = this.#begin(request, 0);
+    this.#operations.permitted(request.method, call).then(
+      (refusal) => this.#failed(call, request, refusal?.details.starting === true ? refusal : absent, batch),
+      (thrown: unknown) => this.#failed(call, request, thrown, batch),
     );
+  }
+
+  #begin(request: JsonRpcRequest, deadline: number): AppRequest {
+    const call = new AppRequest(this.#port, request, deadline);
+    call.place = this.#open.push(call) - 1;
+    return call;
+  }
+
+  #failed(call: AppRequest, request: JsonRpcRequest, thrown: unknown, batch: Batch | undefined): void {
+    this.#finish(call);
+    this.#fail(request, thrown, batch);
+    if (this.#open.length === 0) this.#port.idle();
   }
 
   #answer(request: JsonRpcRequest, result: unknown, batch: Batch | undefined): void {
