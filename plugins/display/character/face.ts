@@ -42,7 +42,7 @@ export class Face {
   }
 
   follow(state: VoiceState): void {
-    // What begins is looked at with a face of its own.
+    // A new phase of the turn begins with the neutral face.
     if (state === 'listening' || state === 'thinking') this.#wear('neutral');
     this.#strike({ state });
     if (state === 'speaking') void this.#speak();
@@ -73,7 +73,7 @@ export class Face {
     this.#display.pose(pose).catch((error) => this.#log.warn({ reason: reasonOf(error) }, 'cannot change the pose'));
   }
 
-  /** What the voice says, and nothing else that is heard. */
+  /** Mouth follows the levels of speech alone, not of other sound. */
   async #speak(): Promise<void> {
     const audio = this.#audio();
     if (!audio || (this.#mouth && !this.#mouth.signal.aborted)) return;

@@ -1,4 +1,4 @@
-/** What the screen of a turn says, by language. */
+/** Words on the screen of a turn, by language. */
 export interface Strings {
   readonly listening: string;
   readonly thinking: string;
@@ -48,7 +48,7 @@ const STRINGS: Readonly<Record<string, Strings>> = {
   },
 };
 
-/** Of a BCP 47 tag; English where there is none of its language. */
+/** Strings for a BCP 47 tag; English where its language has none. */
 export function stringsOf(locale: string): Strings {
   return STRINGS[locale.split('-')[0]!.toLowerCase()] ?? STRINGS.en!;
 }

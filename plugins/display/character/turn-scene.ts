@@ -14,7 +14,7 @@ import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Strings } from './strings.ts';
 
-/** What is known of a turn. */
+/** Known parts of a turn, from which its screen is drawn. */
 export interface TurnView {
   readonly turn: string;
   readonly phase: 'listening' | 'thinking' | 'speaking' | 'over';
@@ -46,7 +46,7 @@ export interface TurnSceneOptions extends Pick<Surroundings, 'textScale'> {
   readonly widthOf: (text: string) => number;
 }
 
-/** Who was asked, and whether it left the device: each a line where both do not fit into one. */
+/** Title of the app and place of the work; each is a line where both do not fit into one. */
 export function footOf({ app, stage }: TurnView, strings: Strings): readonly string[] {
   const title = app === undefined ? [] : [isolated(shown(app))];
   return stage === undefined ? title : [...title, stage === 'cloud' ? strings.cloud : strings.local];
@@ -156,7 +156,7 @@ function footNodes(
 
 const MOST = 600;
 
-/** What is shown of somebody's words: no controls, not endless. */
+/** Text of a speaker or an app as it may be shown: without controls, and bounded. */
 function shown(text: string): string {
   const plain = text.toWellFormed().replaceAll(/\p{Cc}/gu, ' ');
   return plain.length > MOST ? `${plain.slice(0, MOST).toWellFormed()}…` : plain;

@@ -78,7 +78,7 @@ export class TurnScreen {
     this.leave();
   }
 
-  /** What can be said has changed. */
+  /** Drops the example sentences, because the intents have changed. */
   forgetExamples(): void {
     this.#examples = [];
   }
@@ -115,7 +115,7 @@ export class TurnScreen {
     void this.#draw();
   }
 
-  /** What the voice knows of the turn by now. */
+  /** Fetches the state of the turn from the voice. */
   async #ask(id: string): Promise<void> {
     const { voice, face, log } = this.#parts;
     try {
@@ -155,7 +155,7 @@ export class TurnScreen {
     });
   }
 
-  /** The title of the app whose intent it is. */
+  /** Shows the title of the app that owns the intent. */
   async #name(turn: string, intent: string): Promise<void> {
     const { intents, apps } = this.#parts;
     const known = (await intents()?.list())?.find(({ id }) => id === intent);
@@ -169,7 +169,7 @@ export class TurnScreen {
     const { intents, log } = this.#parts;
     try {
       const list = (await intents()?.list()) ?? [];
-      // What apps can do is less known than what the device can.
+      // Intents of apps come first: they are less known than those of the device.
       const apps = list.filter(({ owner }) => owner.startsWith('app:'));
       const others = list.filter(({ owner }) => !owner.startsWith('app:'));
       this.#examples = [...apps, ...others].slice(0, EXAMPLES).map(({ example }) => example);

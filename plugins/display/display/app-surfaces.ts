@@ -61,7 +61,7 @@ export class AppSurfaces implements Focus {
   readonly #images: AppImages;
   readonly #budgets = new Map<string, PaintBudget>();
   readonly #closed = new Map<string, { readonly at: number; readonly reason: string }>();
-  /** What each app was told last. */
+  /** State last sent to each app. */
   readonly #told = new Map<string, SurfaceState>();
   /** A call of an app is done before its next one begins. */
   readonly #turns = new Map<string, Promise<unknown>>();
@@ -168,7 +168,7 @@ export class AppSurfaces implements Focus {
     return idOf(app);
   }
 
-  /** Whose images a call is about. Throws CALLER_DENIED. */
+  /** Owner of the images of a call. Throws CALLER_DENIED. */
   ownerOf(caller: Caller): string {
     return idOf(ownerOf(caller));
   }
@@ -233,7 +233,7 @@ export class AppSurfaces implements Focus {
     }
   }
 
-  /** Of a surface of an app: whose it is, how it stands, and what a frame of it may cost. */
+  /** App, state and paint budget of a surface of an app; undefined for other surfaces. */
   about(
     surface: string,
   ): { readonly app: string; readonly state: SurfaceState; readonly budgetMs: number } | undefined {
@@ -242,7 +242,7 @@ export class AppSurfaces implements Focus {
     return { app, state: this.#machine.stateOf(app), budgetMs: this.#options.rules.paintMs };
   }
 
-  /** Apps whose surfaces were closed, and why. */
+  /** Apps whose surfaces were closed, each with its reason. */
   get costly(): readonly { readonly app: string; readonly reason: string }[] {
     const since = this.#now - NAMED_MS;
     return [...this.#closed].flatMap(([app, { at, reason }]) => (at < since ? [] : [{ app, reason }]));
@@ -355,7 +355,7 @@ export class AppSurfaces implements Focus {
     if (tree.get(idOf(app)) && tree.get(idOf(app))?.surface.fps !== wanted) tree.place(idOf(app), { fps: wanted });
   }
 
-  /** What is over the layer of apps: nothing that takes their touch, something that lets them be seen, or something that does not. */
+  /** Cover over the layer of apps: `modal` takes their touch, `opaque` hides them too; undefined where neither is there. */
   #cover(): 'modal' | 'opaque' | undefined {
     const { tree } = this.#options.screen;
     const above = tree.rows.filter(
@@ -385,7 +385,7 @@ export class AppSurfaces implements Focus {
   }
 }
 
-/** Whose surface a call is about: an app has one, and the operator another. Throws CALLER_DENIED. */
+/** Surface owner of a call: an app has one surface, the operator another. Throws CALLER_DENIED. */
 function ownerOf({ kind, id }: Caller): string {
   if (kind === 'operator') return OPERATOR;
   if (kind === 'app') return id;

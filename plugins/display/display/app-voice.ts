@@ -1,4 +1,4 @@
-/** What apps are told: each in order, never more than a few ahead of an app that does not read. */
+/** Messages to apps, each in order; a bounded queue holds those of an app that does not read. */
 
 import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
@@ -28,7 +28,7 @@ export class AppVoice {
     });
   }
 
-  /** Of the same state only the last one is worth telling. */
+  /** A state replaces a waiting one of the same method. */
   say(app: string, method: string, params: object): void {
     if (!this.#sockets) return;
     const line = this.#lines.get(app) ?? { waiting: [], dropped: 0, busy: false };

@@ -26,7 +26,7 @@ export interface CardWorld {
 
 export interface Drawn {
   readonly scene: Scene;
-  /** Where it is one. */
+  /** Source card, if the drawing came from one. */
   readonly card?: Card;
 }
 
@@ -46,7 +46,7 @@ export class Cards {
     this.#redraw = redraw;
   }
 
-  /** A scene or a card as somebody gave it. Throws SCENE_INVALID. */
+  /** Turns a given scene or card into a scene. Throws SCENE_INVALID. */
   async draw(value: unknown, what: string): Promise<Drawn> {
     if (!isCard(value)) return { scene: checkScene(value, what) };
     const card = checkCard(value, what);
@@ -57,7 +57,7 @@ export class Cards {
     return this.#rows.has(surface);
   }
 
-  /** What is in the tree now. */
+  /** Remembers the card of a surface in the tree, or forgets it. */
   keep(surface: string, card: Card | undefined): void {
     if (card) this.#rows.set(surface, { card, page: 0 });
     else this.#rows.delete(surface);
@@ -71,7 +71,7 @@ export class Cards {
     for (const [surface, row] of [...this.#rows]) await this.#show(surface, row);
   }
 
-  /** True where the card turned a page: whoever gave it is not told. */
+  /** True where the input turned a page; the owner of the card then gets no input. */
   turned(surface: string, scene: Scene, input: SurfaceInput): boolean {
     const row = this.#rows.get(surface);
     const page = row && turnedPage(scene, input);

@@ -1,6 +1,6 @@
 /**
- * Who has the foreground: a state machine without time, without tree and without apps, so that it can be tried with every order of events. There is one
- * foreground at most; whoever wants it without the person's wish waits.
+ * State machine of the foreground, without time, tree or apps, so that every order of events can be tested. There is one
+ * foreground at most; an app that wants it without the person's wish waits.
  */
 import type { SurfaceState } from '@device-core/plugin-api/services/display';
 
@@ -81,7 +81,7 @@ export class FocusMachine {
     this.#wanted.delete(app);
   }
 
-  /** Back to the device's own screen. What was shown is kept, and nobody is wanted any more. */
+  /** Returns to the device's own screen. Surfaces are kept, and waiting wishes for the foreground end. */
   home(): void {
     this.#foreground = undefined;
     this.#wanted.clear();
@@ -91,12 +91,12 @@ export class FocusMachine {
     this.#covered = covered;
   }
 
-  /** Somebody touched or spoke. */
+  /** A person touched or spoke: the idle time begins anew. */
   touched(now: number): void {
     this.#since = now;
   }
 
-  /** When the foreground ends if nobody touches; undefined where it does not. */
+  /** Time at which the foreground ends without a touch; undefined where it does not end. */
   get endsAt(): number | undefined {
     const { foreground } = this;
     if (foreground === undefined || this.#shown.get(foreground)?.keep) return undefined;

@@ -1,4 +1,4 @@
-/** Bytes of images by the hash of their content, kept for whoever named them, and given to each renderer that opens. */
+/** Bytes of images by the hash of their content, kept for their owners and given to each renderer that opens. */
 import { createHash } from 'node:crypto';
 import { CoreError } from '@device-core/plugin-api';
 import { imagesOf, type Scene } from '@device-core/plugin-api/scene';
@@ -14,7 +14,7 @@ interface Image {
 export class Images {
   readonly #images = new Map<string, Image>();
   readonly #mostBytes: number;
-  /** What a renderer has already. */
+  /** Names of images that a renderer already has. */
   readonly #given = new WeakMap<Renderer, Set<string>>();
 
   /** `mostBytes` of decoded pixels of one owner. */
@@ -55,7 +55,7 @@ export class Images {
     return name;
   }
 
-  /** What nobody else has, by name: the renderer may forget it. */
+  /** Names of images that lost their last owner; the renderer may forget them. */
   drop(owner: string, name?: string): readonly string[] {
     const gone: string[] = [];
     for (const [key, { owners }] of this.#images) {
@@ -79,7 +79,7 @@ export class Images {
       try {
         await renderer.image(name, image.bytes);
       } catch (error) {
-        // This renderer cannot read it; another might. Whoever gave it was told by the one that was there then.
+        // Another renderer may read this image. Its owner got the error of the renderer that was open then.
         if (error instanceof CoreError && error.code === 'IMAGE_INVALID') continue;
         given.delete(name);
         throw error;

@@ -1,4 +1,4 @@
-/** What frames of an app cost: above its budget it is slowed down, and if that does not help its surface is closed. */
+/** Paint cost of an app: above its budget it is slowed down, and if that does not help its surface is closed. */
 import type { SurfaceCost } from '@device-core/plugin-api/services/renderer';
 
 /** Reports above the budget, one after the other: the first slows it down, so many more close it. */

@@ -5,7 +5,7 @@ import type { Display, PluginSurface, SurfaceInput } from '@device-core/plugin-a
 import { LAYERS } from '@device-core/plugin-api/services/renderer';
 import type { Screen } from './screen.ts';
 
-/** What only one plugin of the tree draws. An OEM replaces that plugin, or cannot. */
+/** Layers that only one plugin of the tree draws on. An OEM replaces that plugin, or cannot. */
 const OWNERS: Readonly<Partial<Record<keyof typeof LAYERS, string>>> = {
   banner: 'notify',
   toast: 'notify',
@@ -13,7 +13,7 @@ const OWNERS: Readonly<Partial<Record<keyof typeof LAYERS, string>>> = {
   system: 'system-view',
 };
 const ID = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
-/** Of one plugin at the same time. */
+/** Maximum surfaces of one plugin at the same time. */
 const MOST_SURFACES = 64;
 
 type Listener = (surface: string, input: SurfaceInput) => void;

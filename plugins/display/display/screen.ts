@@ -31,7 +31,7 @@ const MOST_GLYPHS = 256;
 const MOST_TARGETS = 64;
 const NO_REPORT = { at: 0, ms: 0, frames: 0, cpuMs: 0, surfaces: [] };
 
-/** What `screen` asks of the part that knows apps. */
+/** Requests of `screen` to the part that knows apps. */
 export interface Focus {
   /** The app in the foreground. */
   readonly app: string | undefined;
@@ -39,7 +39,7 @@ export interface Focus {
   home(): void;
   /** True where the surface is of an app. */
   deliver(surface: string, input: SurfaceInput): boolean;
-  /** What is above an app, or no longer: its state may be another. */
+  /** Surfaces above an app have changed: its state may be another. */
   arranged(): void;
   /** Touch or voice: the foreground begins its idle time anew. */
   touched(): void;
@@ -51,7 +51,7 @@ export interface ScreenOptions {
   readonly log: Logger;
   readonly renderers: readonly string[];
   readonly surroundings: Surroundings;
-  /** Of one owner, decoded. */
+  /** Maximum decoded bytes of images of one owner. */
   readonly imageBytes: number;
   readonly frames: FrameWatch;
 }
@@ -69,7 +69,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly missingGlyphs = new Set<string>();
   /** Set once, in setup(). */
   light!: Light;
-  /** Where apps draw. */
+  /** Surfaces of apps. */
   focus: Focus | undefined;
   /** Hands a touch to the plugin that drew the surface. */
   ofPlugins: (surface: string, input: SurfaceInput) => boolean = () => false;
@@ -77,7 +77,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly #listeners: Listeners<unknown>;
   #glass: object | undefined;
   readonly #frames: FrameWatch;
-  /** What the last frames cost, and when that was told: milliseconds since the Unix epoch. */
+  /** Cost of the last frames, and the time of this report: milliseconds since the Unix epoch. */
   report: Pick<RendererReport, 'ms' | 'frames' | 'cpuMs' | 'surfaces'> & { readonly at: number } = NO_REPORT;
 
   constructor({ scope, log, renderers, surroundings, imageBytes, frames }: ScreenOptions) {
@@ -185,14 +185,14 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     throw new CoreError('CALLER_DENIED', { verb: 'take a picture of the panel', reason });
   }
 
-  /** What is seen, from above to below, a line each; without what is sensitive if `clear` is false. */
+  /** Visible lines, from above to below; sensitive ones are left out if `clear` is false. */
   describe(surface?: string, clear = true): readonly string[] {
     const all = this.surfacesFromAbove();
     const asked = surface === undefined ? seen(all) : all.filter(({ id }) => id === surface);
     return this.#lines(asked.filter((one) => clear || !this.#isSensitive(one)));
   }
 
-  /** The same without the layer of the voice, and with what it covers: nobody who asks what is on the screen means the answer. */
+  /** Visible lines without the layer of the voice and with what it covers: a person who asks for the screen does not mean the answer. */
   read(): readonly string[] {
     const front = this.focus?.app;
     const below = this.tree.rows
@@ -203,7 +203,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     return this.#lines(seen(below.reverse()));
   }
 
-  /** What can be tapped of it. */
+  /** Visible nodes that can be tapped. */
   targets(surface?: string, clear = true): readonly TapTarget[] {
     const all = this.surfacesFromAbove().filter((one) => clear || !this.#isSensitive(one));
     const asked = surface === undefined ? all : all.filter(({ id }) => id === surface);
@@ -246,7 +246,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     return app === undefined || covered ? undefined : `app:${app}`;
   }
 
-  /** The gesture, the key, the words: the device's own screen is told, too, for it may stand deep in its settings. */
+  /** Home by gesture, key or words: the device's own screen gets the key, too, for it may stand deep in its settings. */
   home(): void {
     this.leave();
     const own = this.surfacesFromAbove().find(({ layer }) => layer === LAYERS.home);

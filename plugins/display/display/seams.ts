@@ -1,6 +1,6 @@
 /**
- * What the folders of this plugin ask of each other. `input/` finds out what was touched and hands it over here; `power/` lights and dims;
- * `settings/` changes what everything is drawn with. None of them knows apps, focus or renderers.
+ * Seams between the folders of this plugin. `input/` finds the touched surface and hands the input over here; `power/` lights
+ * and dims; `settings/` changes the look. None of them knows apps, focus or renderers.
  */
 
 import type { Rect, Scene } from '@device-core/plugin-api/scene';
@@ -24,15 +24,15 @@ export interface TouchableSurface {
 
 /** For `input/`. */
 export interface InputSeam {
-  /** What is seen now, from above to below; hidden ones are left out. */
+  /** Visible surfaces, from above to below; hidden ones are left out. */
   surfacesFromAbove(): readonly TouchableSurface[];
-  /** To whoever drew it. A surface that is gone meanwhile hears nothing. */
+  /** Delivers an input to the owner of the surface. A surface that is gone meanwhile gets nothing. */
   deliver(surface: string, input: SurfaceInput): void;
   /** Surface of the app in the foreground that hears keys and knobs, where nothing modal covers it. */
   foreground(): string | undefined;
   /** The home gesture: ends the foreground. */
   home(): void;
-  /** Somebody is there: pauses of power and foreground begin anew. */
+  /** Presence was noticed: pauses of power and foreground begin anew. */
   touched(): void;
   onTouched(listener: () => void): Disposable;
 }
@@ -45,7 +45,7 @@ export interface LightSeam {
   /** To the panel, where there is one and it can. Resolves with false where it cannot. */
   panelPower(on: boolean): Promise<boolean>;
   panelBrightness(level: number): Promise<boolean>;
-  /** What `display.state` says. */
+  /** Content of `display.state`. */
   tell(change: Partial<Pick<DisplayState, 'power' | 'brightness'>>): void;
   readonly state: DisplayState;
   /** The panel is there (again): it has to be told. */
@@ -59,7 +59,7 @@ export interface SurroundingsSeam {
   pose(pose: CharacterPose): void;
 }
 
-/** What `power/` gives to the service and the operations. */
+/** Part of `power/` that the service and the operations call. */
 export interface Light {
   power(power: PanelPower): Promise<void>;
   brightness(level: number): Promise<unknown>;

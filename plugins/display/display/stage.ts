@@ -20,11 +20,11 @@ interface Opened {
   readonly glass: Glass;
   revision: number;
   over: boolean;
-  /** What it was opened with lasts as long as this. */
+  /** Handle of an open renderer; disposing it closes the renderer. */
   held?: AsyncDisposable;
 }
 
-/** Of one whose opening never came to its end, the renderer itself is told. */
+/** A renderer whose opening never ended is closed itself. */
 async function release({ held, row }: Opened): Promise<void> {
   if (held) await held[Symbol.asyncDispose]();
   else await row.renderer.close();
@@ -55,7 +55,7 @@ export class Stage {
     this.#options = options;
     const { registry, link } = options;
     registry.changed = () => {
-      // Who paints is told at once: what could not be drawn meanwhile is drawn again when there is one.
+      // A tree that could not be drawn without a renderer is drawn again when there is one.
       if (this.#tree) options.changed();
       this.#look();
     };
@@ -142,7 +142,7 @@ export class Stage {
     return await scope.within(what, ms, () => question(row.renderer));
   }
 
-  /** Runs until there is nothing to do; whoever calls meanwhile makes it look again. */
+  /** Runs until there is nothing to do; a call meanwhile makes it look again. */
   #look(): void {
     this.#again = true;
     if (this.#busy || !this.#tree) return;
@@ -193,7 +193,7 @@ export class Stage {
       await this.#apply(opened, true);
       registry.opened(row);
       log.info({ renderer: row.id, panel: glass.info.driver }, `renderer ${row.id} paints on ${glass.info.driver}`);
-      // The others are needed when something shows them: they may take their time, and nobody waits for them.
+      // Images of other scenes may take their time; the opening does not wait for them.
       void images.give(renderer).catch((error: unknown) => this.#failed(opened, error));
     } catch (error) {
       opened.over = true;
@@ -250,7 +250,7 @@ export class Stage {
     if (clean) await this.#uncover(opened);
   }
 
-  /** What the renderer was painting may be on its way yet: it pauses, and begins anew with a whole frame. */
+  /** A frame of the old tree may still be on its way: the renderer pauses, and begins anew with a whole frame. */
   async #uncover({ row: { renderer, id } }: Opened): Promise<void> {
     const { scope, uncovered } = this.#options;
     const pause = (paused: boolean) =>

@@ -1,4 +1,4 @@
-/** The composed tree: what is shown, in one place, whoever paints it. A renderer is told what changed since it was last told, or all of it. */
+/** Composed tree of all surfaces, for any renderer. A renderer gets the changes since its last patch, or the whole tree. */
 
 import { CoreError } from '@device-core/plugin-api';
 import {
@@ -13,7 +13,7 @@ import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { CharacterPose, Layer, Surface, Surroundings, TreePatch } from '@device-core/plugin-api/services/renderer';
 
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
-/** Of one surface that wait for the renderer; with more of them the surface is sent whole. */
+/** Maximum patches of one surface that wait for the renderer; with more the surface is sent whole. */
 const MOST_PATCHES = 16;
 const TRANSLUCENT = ['@shadow', '@scrim', '@character-glow'];
 /** No limit: a surface that was slowed down says so to a renderer that keeps what it is not told. */
@@ -41,7 +41,7 @@ export interface Row {
   readonly shownAt: number;
 }
 
-/** What the renderer was not told of a surface yet. */
+/** Changes of a surface that the renderer has not had yet. */
 interface Untold {
   whole: boolean;
   place: boolean;
@@ -204,7 +204,7 @@ export class Tree {
     };
   }
 
-  /** What changed since it was last asked; undefined where nothing did. */
+  /** Changes since the last call; undefined where there are none. */
   changes(): Omit<TreePatch, 'base' | 'revision'> | undefined {
     if (this.#removed.size === 0 && this.#untold.size === 0 && Object.keys(this.#news).length === 0) return undefined;
     const set: Surface[] = [];
@@ -219,7 +219,7 @@ export class Tree {
       patch.push(...untold.patches.map((one) => ({ surface: id, ...one })));
       if (untold.place) place.push(placeOf(row.surface));
     }
-    // What went and came back meanwhile has another place in its layer, so the renderer takes it away first, too.
+    // A surface that went and came back has another place in its layer, so the renderer removes it first.
     const remove = [...this.#removed];
     const news = this.#news;
     this.#told();

@@ -1,4 +1,4 @@
-/** What a touch does that is no way to another screen. Each has its effect at once; what fails is said on the screen, with its code. */
+/** Effects of touches other than navigation. Each acts at once; a failure is shown on the screen, with its code. */
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Network } from '@device-core/plugin-api/services/network';
 import type { Problem } from './facts.ts';
@@ -73,7 +73,7 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
       ),
   };
 
-  /** Once at a time: whoever touches twice means it once. */
+  /** A second touch while one is at work does nothing. */
   const withNetwork = (deed: (network: Network, ssid: string) => Promise<void>) => {
     const { network } = hands;
     const { ssid, busy } = senses.facts.chosen ?? {};

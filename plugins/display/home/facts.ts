@@ -1,4 +1,4 @@
-/** What the screens show: gathered from services, as data, so that a screen is a function of it. */
+/** Facts for the screens: gathered from services, as data, so that a screen is a function of them. */
 import type { AudioState } from '@device-core/plugin-api/services/audio';
 import type { DisplayState, Notification } from '@device-core/plugin-api/services/display';
 import type { DepartureLine } from '@device-core/plugin-api/services/ledger';
@@ -17,7 +17,7 @@ export interface Opened {
 /** Something that a person can be told to do something about. */
 export interface Problem {
   readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi' | 'fellBack';
-  /** Of the table, or a state: `failed`. */
+  /** Code of the table of errors, or a state: `failed`. */
   readonly code: string;
   /** Plugins, an app or a setting. */
   readonly what?: string;
@@ -31,13 +31,13 @@ export interface Facts {
   readonly apps: readonly Opened[];
   /** Soonest first. */
   readonly timers: readonly Timer[];
-  /** Those whose alarm sounds. */
+  /** Timers whose alarm sounds. */
   readonly ringing: readonly Timer[];
   readonly audio?: AudioState;
   readonly display?: DisplayState;
   /** Addresses by the name of their interface; empty: no network. */
   readonly addresses: readonly { readonly name: string; readonly address: string }[];
-  /** In reach, the strongest first; absent: nobody can be asked, or it may not be changed here. */
+  /** Networks in reach, the strongest first; absent where no service answers, or changes are not allowed here. */
   readonly wifi?: readonly WifiNetwork[];
   /** Name of the one that is looked at, and what is being done with it. */
   readonly chosen?: { readonly ssid: string; readonly busy?: boolean };
@@ -61,12 +61,12 @@ export interface Facts {
   readonly pairing?: { readonly url: string; readonly until: number };
 }
 
-/** What a screen is drawn with. */
+/** Input of the drawing of a screen. */
 export interface Drawing {
   readonly facts: Facts;
   readonly surroundings: Surroundings;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
-  /** Of a screen with more than fits. */
+  /** Page of a screen with more than fits. */
   readonly page: number;
 }

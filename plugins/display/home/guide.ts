@@ -25,9 +25,9 @@ export interface GuideOptions {
   /** Milliseconds without a touch until it is home again. */
   readonly idleMs: number;
   readonly facts: () => Facts;
-  /** What is no way to another screen. */
+  /** Handler of taps other than navigation. */
   readonly deed: (tap: string) => void;
-  /** Before a screen is drawn that somebody goes to. */
+  /** Work before a screen is entered and drawn. */
   readonly entering: (screen: ScreenName) => Promise<void> | undefined;
   /** Another screen is shown from now on. */
   readonly left: (screen: ScreenName) => void;
@@ -96,7 +96,7 @@ export class Guide implements Disposable {
     });
   }
 
-  /** As often as anybody likes: while one is being drawn, one more waits at most. Resolves when what is true now is in the tree. */
+  /** Draws at most twice: one drawing runs, one waits. Resolves when the facts of this call are in the tree. */
   draw(motion?: Motion): Promise<void> {
     this.#motion = motion ?? this.#motion;
     this.#again = true;
@@ -168,7 +168,7 @@ export class Guide implements Disposable {
     const drawing = { facts: facts(), surroundings, page, now: clock.now() };
     const scene = await drawScreen(screen, drawing, (texts) => display.measure(texts));
     const said = JSON.stringify(scene);
-    // What looks the same is not drawn again: its timelines would begin anew, too.
+    // An equal scene is not drawn again: its timelines would begin anew, too.
     if (said === this.#said && motion === undefined) return;
     const moved = moving(scene, motion, this.#dir);
     await display.put({
@@ -183,7 +183,7 @@ export class Guide implements Disposable {
     this.#said = said;
   }
 
-  /** Only while something else than home is seen: nobody waits for a timer of home. */
+  /** Timer of the way home; it runs only while another screen is seen. */
   #watchIdle(): void {
     this.#idle?.[Symbol.dispose]();
     this.#idle = undefined;

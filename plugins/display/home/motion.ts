@@ -58,7 +58,7 @@ function timelinesOf(motion: Motion, end: number): readonly Timeline[] {
   }
 }
 
-/** Where on the screen the node with this tap is. */
+/** Box on the screen of the node with this tap. */
 export function boxOf(nodes: readonly SceneNode[], tap: string, left = 0, top = 0): Rect | undefined {
   for (const node of nodes) {
     const box = { x: left + (node.x ?? 0), y: top + (node.y ?? 0), w: node.w ?? 0, h: node.h ?? 0 };

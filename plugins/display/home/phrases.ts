@@ -1,4 +1,4 @@
-/** What can be said instead of touched: a way to each screen, and to each app. */
+/** Spoken ways to each screen and each app. */
 
 import type { Scope } from '@device-core/plugin-api';
 import type { Intents } from '@device-core/plugin-api/services/intents';
@@ -52,11 +52,11 @@ const spoken = (title: string): string =>
 /** Equal for titles that sound alike: `USB3` and `usb 3`. */
 const sound = (said: string): string => said.replaceAll(/[ ']/g, '');
 
-/** Of the apps that are there now; the answer ends them. */
+/** Adds the sentences that open these apps; disposing the answer removes them. */
 export async function addApps(intents: Intents, apps: readonly Opened[], says: Says): Promise<AsyncDisposable> {
   const stack = new AsyncDisposableStack();
   const values = apps.map(({ id, title }) => ({ in: spoken(title), out: id })).filter((value) => value.in !== '');
-  // Of two apps that are called the same neither can be meant.
+  // Apps with the same name are left out: neither can be meant.
   const unique = values.filter((value) => values.filter((one) => sound(one.in) === sound(value.in)).length === 1);
   if (unique.length === 0) return stack;
   for (const [language, strings] of Object.entries(LANGUAGES)) {

@@ -17,7 +17,7 @@ import { type Timers, type TimersState, timers } from '@device-core/plugin-api/s
 import { type Voice, voice } from '@device-core/plugin-api/services/voice';
 import type { Facts, Problem } from './facts.ts';
 
-/** What deeds are done with. */
+/** Services that the deeds use. */
 export interface Hands {
   display: Display;
   apps?: Apps | undefined;
@@ -27,7 +27,7 @@ export interface Hands {
   ledger?: DeparturesLedger | undefined;
   notifications?: Notifications | undefined;
   timers?: Timers | undefined;
-  /** Where networks may be joined and forgotten on the panel. */
+  /** Service for joining and forgetting networks, where the panel may. */
   network?: Network | undefined;
 }
 
@@ -40,10 +40,10 @@ export class Senses {
   readonly #changed: () => void;
   readonly #wifi: boolean;
   #round = 0;
-  /** The device left a slot, and nobody has said that it was seen. */
+  /** The device left a slot, and no person has confirmed it. */
   #fellBack = false;
   readonly #broken = new Map<string, string>();
-  /** Broken plugins that the person wants to read no more of; one that works in between is told of again. */
+  /** Broken plugins that the person has hidden; one that works in between is shown again. */
   readonly #hidden = new Set<string>();
   #facts: Facts;
 
@@ -76,7 +76,7 @@ export class Senses {
     this.#changed();
   }
 
-  /** What nobody tells is looked up when somebody wants to see it. */
+  /** Reads the facts that no service announces, before a screen shows them. */
   async look(): Promise<void> {
     const { ledger, config, voice } = this.hands;
     const [departures, localOnly, theme] = await Promise.all([
@@ -107,7 +107,7 @@ export class Senses {
     return entries.find((entry) => entry.key === key)?.value;
   }
 
-  /** From now on; what is there already is told at once. */
+  /** Follows the services from now on; present facts arrive at once. */
   listen(): void {
     const host = this.#host;
     host.when(notifications, (service, scope) => {
@@ -208,7 +208,7 @@ export class Senses {
     this.#tellProblem();
   }
 
-  /** Until another fault comes. */
+  /** Hides the problem until another fault comes. */
   hideProblem(): void {
     if (this.#facts.problem?.kind === 'fellBack') this.#fellBack = false;
     for (const plugin of this.#broken.keys()) this.#hidden.add(plugin);

@@ -31,13 +31,13 @@ export interface Meaning {
   readonly knobs: ReadonlyMap<number, { readonly name: string; readonly reverse: boolean }>;
 }
 
-/** What is so now, as the kernel tells it when it is asked. */
+/** Present state of a device, as the kernel answers it. */
 export interface DeviceState {
-  /** When it was asked, by the clock of its records: what happened before is part of it. */
+  /** Time of the question, by the clock of the records: earlier records are part of the state. */
   readonly at: number;
-  /** Of which the next records are. */
+  /** Slot of the next records. */
   readonly slot: number;
-  /** Of each slot: its tracking id, -1 where no finger is. One of `single`. */
+  /** Tracking id of each slot, -1 without a finger. `single` has one slot. */
   readonly fingers: readonly { readonly tracking: number; readonly x: number; readonly y: number }[];
   /** Codes of keys that are down. */
   readonly keys: ReadonlySet<number>;
@@ -47,7 +47,7 @@ interface Finger {
   tracking: number;
   x: number;
   y: number;
-  /** What was told of it; undefined: it is not down for anybody. */
+  /** Finger as last reported; undefined: it is not reported as down. */
   told?: { readonly tracking: number; readonly x: number; readonly y: number } | undefined;
 }
 
@@ -60,7 +60,7 @@ export class Decoder {
   readonly #fingers: Finger[];
   readonly #down = new Set<number>();
   #slot = 0;
-  /** Of this report. */
+  /** Events of this report. */
   #events: InputEvent[] = [];
   #at = 0;
   /** Records were lost: nothing up to the next report counts. */
@@ -68,7 +68,7 @@ export class Decoder {
   /** Older records are part of a state that was taken over. */
   #from = Number.NEGATIVE_INFINITY;
 
-  /** `ask` is called where records were lost; undefined: nobody knows. */
+  /** `ask` is called after a loss of records; undefined: the state is unknown. */
   constructor(meaning: Meaning, ask: () => DeviceState | undefined) {
     this.#meaning = meaning;
     this.#ask = ask;
@@ -93,7 +93,7 @@ export class Decoder {
     return this.#taken();
   }
 
-  /** What a record is the end of; nothing but with a report. */
+  /** Events of the report that this record ends; none for other records. */
   push({ at, type, code, value }: InputRecord): readonly InputEvent[] {
     if (type === EV.syn && code === SYN.dropped) {
       this.#lost = true;
@@ -118,7 +118,7 @@ export class Decoder {
     return [];
   }
 
-  /** Times do not run back, whatever a device says. */
+  /** Time never runs back, even where a device says so. */
   #now(at: number): void {
     this.#at = Math.max(this.#at, at);
   }
@@ -209,7 +209,7 @@ export function place(
 /** To a thousandth: no glass is finer, and fractions of machines are no places. */
 const units = (part: number) => Math.round(part * PANEL_UNITS * 1_000) / 1_000;
 
-/** 0..1, whatever the device says. */
+/** Share 0..1, even for values outside of the axis. */
 function share({ min, max }: Axis, value: number, flip: boolean): number {
   const part = Math.min(1, Math.max(0, (value - min + 0.5) / (max - min + 1)));
   return flip ? 1 - part : part;

@@ -6,15 +6,15 @@ import { afterOwnTime, type Clock } from '@device-core/plugin-api';
 import { ABS, BTN, KEY_MOST } from './codes.ts';
 import type { Axis, DeviceState, TouchShape } from './decoder.ts';
 
-/** The seam at which a test puts a device of its own. */
+/** Seam at which a test puts its device. */
 export interface EvdevNode extends AsyncDisposable {
-  /** What it says it is called. */
+  /** Name that the device gives. */
   readonly name: string;
   /** Undefined where it tells no places. */
   readonly touch: TouchShape | undefined;
   /** Undefined where the device does not answer. */
   state(): DeviceState | undefined;
-  /** Nobody else hears of it from now on. Throws with the name of the errno. */
+  /** Claims the device, so that no other reader gets its records. Throws with the name of the errno. */
   grab(): void;
   /** Hands on bytes as they come; resolves with the reason when they end. */
   read(hear: (bytes: Uint8Array) => void): Promise<string>;
@@ -124,8 +124,8 @@ export async function openNode(path: string, clock: Clock): Promise<EvdevNode> {
 }
 
 /**
- * `cat` reads the open device, and we read its pipe. A read of such a node by Node itself holds one of the four threads of libuv's pool until somebody
- * touches the device, perhaps for days, and delays files and names meanwhile.
+ * `cat` reads the open device, and we read its pipe. A read by Node itself would hold one of the four threads of libuv's pool
+ * until the next touch, perhaps for days, and delay files and names meanwhile.
  */
 class Reader implements AsyncDisposable {
   readonly #fd: number;

@@ -177,7 +177,7 @@ export class EvdevSource {
   }
 }
 
-/** What its records mean. Throws where it is not what the SKU says that it is. */
+/** Meaning of the device's records. Throws where the device is not as the SKU says. */
 function meaningOf({ touch, keys, knobs }: DeviceSettings, node: EvdevNode): Meaning {
   if (touch && !node.touch) throw new Error(`${node.name} tells no places of fingers`);
   const codes = Object.entries(keys).map(([key, name]) => [keyCode(key), name] as const);

@@ -24,7 +24,7 @@ interface Settings {
 }
 
 type Level = 0 | 1;
-/** What hangs on a line: it is told the level whenever it is known. */
+/** Handler of a line's level, called with each known level. */
 type Sense = (level: Level) => void;
 
 /** For the answer of a line. */
@@ -73,7 +73,7 @@ export const plugin = definePlugin<{ gpio: typeof gpio; inputs: typeof inputs },
       let knob: Quadrature | undefined;
       const sense = (line: 'a' | 'b') => (level: Level) => {
         const [first, second] = [lines.get(a)?.level, lines.get(b)?.level];
-        // Where the knob stands is known when both lines are.
+        // Position of the knob is known when both lines are.
         if (!knob) {
           if (first !== undefined && second !== undefined) knob = new Quadrature(quarters, [first, second]);
           return;

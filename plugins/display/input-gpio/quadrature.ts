@@ -1,6 +1,6 @@
 /** A knob with two lines in quadrature, pure: levels go in, detents come out. */
 
-/** Where the two lines are in the turn: 00, 01, 11, 10. */
+/** Positions of the two lines in the turn: 00, 01, 11, 10. */
 const PLACE = [0, 1, 3, 2] as const;
 
 export class Quadrature {

@@ -1,4 +1,4 @@
-/** What an event asks for, or undefined for one that nobody checked at the door and that says something else. Pure. */
+/** Notification that an event asks for, or undefined for a malformed one that passed the door unchecked. Pure. */
 import type { EventEnvelope } from '@device-core/plugin-api';
 import type { Notification } from '@device-core/plugin-api/services/display';
 
@@ -11,11 +11,11 @@ export interface Button {
   readonly title: string;
 }
 
-/** Whose it is. */
+/** Owner of a notification. */
 interface Owner {
   /** Absent: the Core, a plugin or the operator. */
   readonly app?: string;
-  /** Somebody else asked for the app: it hears nothing of it, and cannot change it. */
+  /** The app is named by a plugin or the operator: it gets no answer, and cannot change the notification. */
   readonly behalf?: true;
 }
 
@@ -42,7 +42,7 @@ const MOST_TEXT = 1_000;
 const MOST_ID = 100;
 const MOST_APP = 128;
 
-/** An app is whom the bus names; plugins and the operator may speak for one. */
+/** Owner app comes from the bus; plugins and the operator may name one. */
 function ownerOf({ source, payload }: EventEnvelope): Owner {
   if (source.startsWith('app.')) return { app: source.slice(4) };
   const { app } = payload as { readonly app?: unknown };
@@ -90,7 +90,7 @@ function membersOf(payload: object): Partial<AskedBanner> {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROLS = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]+/g;
 
-/** No scene takes control characters or half a character, whoever draws it: lists of notifications are drawn elsewhere. */
+/** Scenes take no control characters and no half characters; lists of notifications are drawn elsewhere, too. */
 function drawable(text: string): string {
   return text.toWellFormed().replace(CONTROLS, ' ');
 }

@@ -23,7 +23,7 @@ export interface BannerLimits {
   readonly most: number;
 }
 
-/** What the person did with a banner; `own`: the app asked for it itself. */
+/** Act of the person on a banner; `own`: the app asked for the banner itself. */
 export type Answer = { readonly app: string; readonly own: boolean; readonly id?: string } & (
   | { readonly action: 'press'; readonly button: Button['id'] }
   | { readonly action: 'dismiss' }
@@ -102,7 +102,7 @@ export class BannerBoard {
     this.look();
   }
 
-  /** The app is gone: nobody is there to be answered. */
+  /** The app is gone: its banners are dropped without an answer. */
   goneWith(app: string): void {
     for (const banner of this.#queue.removeOf(app)) this.#over(banner, 'dropped');
     this.look();

@@ -2,7 +2,7 @@
 import { type AskedBanner, type BannerRequest, LEVELS } from './asked.ts';
 
 export interface Banner extends AskedBanner {
-  /** Of the device, for the list. */
+  /** Key of the device, for the list. */
   readonly key: string;
   readonly at: number;
   /** Counts up with each change. */
@@ -32,7 +32,7 @@ export class BannerQueue {
     return this.#banners;
   }
 
-  /** The one to be shown: the most urgent, of those the one whose turn it is. */
+  /** Banner to show: the most urgent; among equals the one whose turn it is. */
   get top(): Banner | undefined {
     const urgency = (one: Banner) => LEVELS.indexOf(one.level);
     return this.#banners.reduce<Banner | undefined>(
@@ -97,7 +97,7 @@ export class BannerQueue {
     const own = this.#banners.filter((one) => one.app === app);
     const dropped: Banner[] = [];
     if (own.length > perApp) dropped.push(...own.slice(0, 1));
-    // Whoever comes when the device has no room for more takes the place of none but its own.
+    // A full device makes room from the app's own banners alone.
     else if (this.#banners.length > most) dropped.push(own.find((one) => one !== newest) ?? newest);
     this.#banners = this.#banners.filter((one) => !dropped.includes(one));
     return dropped;

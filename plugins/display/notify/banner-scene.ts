@@ -35,7 +35,7 @@ export function buttonOf(tap: string | undefined): number | undefined {
 export interface BannerView {
   readonly title: string | undefined;
   readonly device: string;
-  /** What is there of it already. */
+  /** Version of this banner that is on the screen already. */
   readonly former: Banner | undefined;
   /** Others that wait. */
   readonly more: number;

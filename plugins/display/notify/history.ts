@@ -1,4 +1,4 @@
-/** What was told to the person, for the list: newest first, bounded for each app and in all. */
+/** Notifications for the list: newest first, bounded for each app and in all. */
 import type { Notification } from '@device-core/plugin-api/services/display';
 
 export class History {
@@ -30,7 +30,7 @@ export class History {
     this.#changed();
   }
 
-  /** A state is told once: what is over stays over. */
+  /** State changes are reported once; an ended notification stays ended. */
   state(id: string, state: Notification['state']): void {
     const known = this.#kept.get(id);
     if (known && known.state !== state) this.put({ ...known, state });

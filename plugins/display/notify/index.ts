@@ -30,7 +30,7 @@ interface NotifyConfig {
 
 /** A turn of speech goes on. */
 const TALKING: readonly unknown[] = ['listening', 'thinking', 'speaking'];
-/** Who listens to the list is told so often. */
+/** Pause in milliseconds between two calls of a listener of the list. */
 const TELL_MS = 100;
 
 const requires = { operations };

@@ -1,11 +1,11 @@
-/** What was never shown, by app: the app is told at once, then at most once a second, and /health names it. */
+/** Dropped toasts by app: the app hears at once, then at most once a second, and /health names it. */
 import type { Clock } from '@device-core/plugin-api';
 import type { DropReason } from './toast-queue.ts';
 
 export type Loss = Readonly<Record<DropReason, number>> & { readonly count: number };
 const NOTHING: Loss = { count: 0, full: 0, late: 0 };
 const EVERY_MS = 1_000;
-/** Apps whose losses are counted; of more the one that lost first is forgotten. */
+/** Maximum apps with a count; beyond it, the one whose last loss is oldest is forgotten. */
 const MOST = 256;
 
 export class Losses implements Disposable {

@@ -66,7 +66,7 @@ export function notifyOperations(told: Told, capabilities: Capabilities): readon
     cli: { done: '{id} is dismissed' },
     errors: ['NOTIFICATION_NOT_FOUND'],
     async run({ id }, { caller }) {
-      // What belongs to somebody else is not there.
+      // A notification of another owner counts as missing.
       if (!seenBy(caller).some((one) => one.id === id))
         throw new CoreError('NOTIFICATION_NOT_FOUND', { notification: id });
       told.dismiss(id);

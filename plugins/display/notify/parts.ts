@@ -1,4 +1,4 @@
-/** What toasts and banners are made of: marks of the level, the app's sign, how they come and go. Pure. */
+/** Parts of toasts and banners: marks of the level, the app's sign, timelines of arrival and departure. Pure. */
 
 import {
   appSign,
@@ -60,7 +60,7 @@ function mark(level: Level, icon: string | undefined, x: number, y: number): rea
   ];
 }
 
-/** Who speaks, and how urgent it is. */
+/** Sign of the speaker, with a mark of the urgency. */
 export function sign(
   title: string | undefined,
   { level, icon }: { readonly level: Level; readonly icon?: string },
@@ -70,7 +70,7 @@ export function sign(
   return { kind: 'group', x, y, w: SIGN + 8, h: SIGN + 8, nodes };
 }
 
-/** A title that nobody could read, for no font has its letters, would be any title: then the id of the app stands in its place. */
+/** Title of an app, or its id where no font has the title's letters: unreadable titles all look alike. */
 export async function legible(
   display: Pick<Display, 'measure'>,
   title: string | undefined,

@@ -29,13 +29,13 @@ export interface StageOptions<T extends Wanted> {
   failed(wanted: T, reason: string): void;
 }
 
-/** What changes faster is drawn so often. */
+/** Least milliseconds between two drawings of a view that changes faster. */
 export const LEAST_MS = 100;
 
 interface Shown<T> {
   readonly thing: T;
   readonly leave: readonly Timeline[];
-  /** Of the surface. */
+  /** Version of the surface. */
   readonly version: number;
   readonly at: number;
   readonly round: number;
@@ -52,7 +52,7 @@ export class Stage<T extends Wanted> {
     this.#options = options;
   }
 
-  /** What is in the tree now. */
+  /** Key of the view in the tree now. */
   get key(): string | undefined {
     return this.#shown?.thing.key;
   }

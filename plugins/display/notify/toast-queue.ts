@@ -2,7 +2,7 @@
 import { type Asked, LEVELS } from './asked.ts';
 
 export interface Toast extends Asked {
-  /** Of the device, for the list. */
+  /** Key of the device, for the list. */
   readonly key: string;
   readonly at: number;
   /** How often the same was asked for. */
@@ -14,7 +14,7 @@ export interface Toast extends Asked {
 export interface QueueLimits {
   /** Waiting toasts of one app. */
   readonly perApp: number;
-  /** Of all. */
+  /** Waiting toasts of all apps. */
   readonly most: number;
   /** One that waited longer is not shown. */
   readonly freshMs: number;
@@ -58,7 +58,7 @@ export class ToastQueue {
       (one) => one.app === asked.app && one.text === asked.text && now - one.at < this.#limits.equalMs,
     );
     if (same) return { toast: this.#replace(same, { ...same, count: same.count + 1 }), dropped: [] };
-    // What has a name replaces what had it, at its place.
+    // A named toast replaces the one of the same name, at its place.
     const named = asked.id !== undefined && this.#live((one) => one.app === asked.app && one.id === asked.id);
     if (named) {
       const toast = this.#replace(named, { ...named, ...asked, at: now });
@@ -88,14 +88,14 @@ export class ToastQueue {
     return { toast, dropped };
   }
 
-  /** What is shown was seen. */
+  /** The shown toast was seen. */
   done(): void {
     if (!this.#showing) return;
     this.#over = [...this.#over.slice(1 - REMEMBERED), this.#showing];
     this.#showing = undefined;
   }
 
-  /** What is shown was hardly seen: it waits again, before others of its level. */
+  /** The shown toast was hardly seen: it waits again, before others of its level. */
   back(): void {
     if (!this.#showing) return;
     this.#waiting.unshift(this.#showing);
@@ -122,7 +122,7 @@ export class ToastQueue {
     return dropped;
   }
 
-  /** Of whom most wait. */
+  /** App with the most waiting toasts. */
   #loudest(): string | undefined {
     const counts = new Map<string | undefined, number>();
     for (const { app } of this.#waiting) counts.set(app, (counts.get(app) ?? 0) + 1);

@@ -17,7 +17,7 @@ const MOST_MS = 10_000;
 /** One that was there for less was hardly seen. */
 const SEEN_MS = 1_000;
 
-/** What toasts and banners share. */
+/** Parts that toasts and banners share. */
 export interface Company {
   readonly host: Pick<PluginHost, 'scope' | 'log'> & { readonly clock: Clock };
   readonly display: Screen;
@@ -34,7 +34,7 @@ export class Toaster {
   readonly #company: Company;
   readonly #queue: ToastQueue;
   readonly stage: Stage<Toast>;
-  /** Of what is shown now: since when, and when it goes. */
+  /** Time since which the shown toast stands, and the timer of its end. */
   #since: number | undefined;
   #timer: Disposable | undefined;
   /** Version of the toast that the timer is of. */

@@ -1,4 +1,4 @@
-/** What is asked of a DRM card: the seam at which a test puts a card of its own. Ids are those of the kernel. */
+/** Calls to a DRM card: the seam at which a test puts its card. Ids are those of the kernel. */
 
 /** struct drm_mode_modeinfo as the kernel gave it: it is given back whole. */
 export interface Mode {
@@ -50,11 +50,11 @@ export interface DumbBuffer {
 export interface Flip {
   /** Monotonic milliseconds at which the frame was seen. */
   readonly at: number;
-  /** What `flip` was given. */
+  /** Token given to `flip`. */
   readonly token: number;
 }
 
-/** Each method rejects with an Error whose message is the name of the errno: `EBUSY`. None holds the thread that calls it. */
+/** Each method rejects with an Error whose message is the name of the errno: `EBUSY`. All work off the calling thread. */
 export interface DrmCard extends AsyncDisposable {
   setMaster(): Promise<void>;
   dropMaster(): Promise<void>;

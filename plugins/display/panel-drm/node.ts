@@ -13,7 +13,7 @@ const MAP_SHARED = 1;
 const MAP_FAILED = 0xffff_ffff_ffff_ffffn;
 const POLLIN = 1;
 const EVENTS_BYTES = 1_024;
-/** Between two looks at arrays whose length the kernel said it may say another. */
+/** Maximum reads of arrays whose length the kernel may change in between. */
 const MOST_LOOKS = 4;
 
 /** koffi is a native package that may be absent: imported only here. */
@@ -49,7 +49,7 @@ export async function openCard(path: string): Promise<DrmCard> {
   const native = await natives();
   const file = await open(path, 'r+');
   const { fd } = file;
-  /** What the kernel has not let go of: closing the card underneath would hand its number to somebody else. */
+  /** Calls still in the kernel: closing the card under one would hand its number to another file. */
   const outstanding = new Set<Promise<unknown>>();
   const until = async <T>(work: Promise<T>): Promise<T> => {
     outstanding.add(work);

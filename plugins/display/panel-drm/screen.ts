@@ -102,7 +102,7 @@ export class Screen implements PanelHardware {
     await this.#options.light?.level(level);
   }
 
-  /** What was seen before it is seen again, and the card is free for others. */
+  /** Restores the former picture and frees the card for others. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { card } = this.#options;
     const { crtc, connector } = this.#choice;
@@ -122,7 +122,7 @@ export class Screen implements PanelHardware {
     return this.#options.card.show(crtc, { framebuffer: this.#buffers[1].framebuffer, connector, mode });
   }
 
-  /** Whether the display is still plugged in, as far as the kernel knows: it is not polled, whoever paints asks. */
+  /** Throws where the display is unplugged, as far as the kernel knows. There is no polling; each painting checks. */
   async #look(): Promise<void> {
     const { card, scope } = this.#options;
     const now = scope.clock.monotonic();

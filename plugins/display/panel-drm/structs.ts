@@ -196,7 +196,7 @@ export function clips(
   return buffer;
 }
 
-/** What a read of the card gave: events of any kind, one after the other, each with its length. */
+/** Flips in the bytes of a read: events of any kind follow each other, each with its length. */
 export function flipsOf(bytes: Buffer): readonly Flip[] {
   const flips: Flip[] = [];
   for (let at = 0; at + 8 <= bytes.length; ) {

@@ -15,7 +15,7 @@ export class Framebuffer implements PanelHardware {
   readonly #node: FramebufferNode;
   readonly #light: Backlight | undefined;
   readonly #blanks: boolean;
-  /** What is on the glass, row by row as the framebuffer has it: one write carries all rows of a rectangle, and what lies between them. */
+  /** Pixels on the glass, row by row as in the framebuffer: one write carries all rows of a rectangle, and the bytes between them. */
   readonly #rows: Uint8Array;
 
   private constructor(node: FramebufferNode, layout: Layout, light: Backlight | undefined, blanks: boolean) {
@@ -39,7 +39,7 @@ export class Framebuffer implements PanelHardware {
       );
       await light?.power(true);
       const framebuffer = new Framebuffer(node, layout, light, blanks);
-      // Whatever was there before, a console most likely, is not part of any frame.
+      // Former pixels, most likely of a console, belong to no frame.
       await node.write(framebuffer.#rows, layout.offset);
       return framebuffer;
     } catch (error) {

@@ -1,10 +1,10 @@
-/** What the kernel says of a framebuffer (linux/fb.h): struct fb_var_screeninfo, struct fb_fix_screeninfo as on 64 bits. */
+/** Layout of a framebuffer from the kernel's structs (linux/fb.h): fb_var_screeninfo and fb_fix_screeninfo as on 64 bits. */
 import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api/services/panel';
 
 export const VARIABLE_BYTES = 160;
 export const FIXED_BYTES = 80;
 
-/** Where its pixels are. */
+/** Form and place of the pixels. */
 export interface Layout {
   /** Name of its driver. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface Layout {
 const PACKED_PIXELS = 0;
 const VISUALS: readonly number[] = [2, 4]; // true colour, direct colour
 const MOST_SIDE = 8_192;
-/** What a driver without a clock of its own refreshes at, as far as anybody knows. */
+/** Assumed refresh rate (Hz) of a driver that tells none. */
 const REFRESH = 60;
 
 /** Offset and length in bits of red, green and blue. */
@@ -76,7 +76,7 @@ function formatOf(bits: number, channels: readonly (readonly [number, number, nu
   throw new Error(`its ${bits} bits are ${said.join(', ')}, which is not ${format}`);
 }
 
-/** Of the clock of a pixel, picoseconds, and the pixels of a row and the rows, margins and all. */
+/** Refresh rate (Hz) from the clock of a pixel, in picoseconds, and the pixels of a row and the rows, with margins. */
 function refreshOf(word: (at: number) => number): number {
   const picoseconds = word(100);
   const across = word(0) + word(104) + word(108) + word(120);

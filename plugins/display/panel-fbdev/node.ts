@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { FIXED_BYTES, VARIABLE_BYTES } from './layout.ts';
 
-/** What is asked of a framebuffer: the seam at which a test puts a file. */
+/** Calls to a framebuffer: the seam at which a test puts a file. */
 export interface FramebufferNode extends AsyncDisposable {
   /** struct fb_var_screeninfo */
   variable(): Promise<Uint8Array>;

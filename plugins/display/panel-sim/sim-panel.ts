@@ -71,7 +71,7 @@ export class SimPanel implements Panel {
   async present(frame: PanelFrame): Promise<{ readonly at: number }> {
     this.#checkPlugged();
     checkFrame(frame, this.#info);
-    // A renderer that was ended in mid-frame leaves one behind: the next waits for its flip, and nobody else may.
+    // A renderer ended in mid-frame leaves a flip behind. One next caller waits for it; others may not.
     if (this.#flipping && !this.#waited) {
       this.#waited = true;
       await this.#flipping.catch(() => undefined);
@@ -117,7 +117,7 @@ export class SimPanel implements Panel {
     this.#listeners.tell(CHANGED, plugged ? {} : { problem: UNPLUGGED });
   }
 
-  /** What somebody would see: black while it is off. Brightness is the business of eyes. */
+  /** Visible picture: black while the panel is off. Brightness is left to the eyes. */
   seen(): Glass {
     return this.#on ? this.#glass : new Glass(this.#settings);
   }

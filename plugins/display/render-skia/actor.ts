@@ -1,4 +1,4 @@
-/** What the character does now, for all surfaces that show it. */
+/** Present act of the character, for all surfaces that show it. */
 
 import { type CharacterSpec, Mouth } from '@device-core/plugin-api/scene';
 import type { CharacterPose } from '@device-core/plugin-api/services/renderer';
@@ -6,7 +6,7 @@ import type { CharacterPose } from '@device-core/plugin-api/services/renderer';
 export class Actor {
   figure: CharacterSpec | undefined;
   pose: CharacterPose = { state: 'idle', expression: 'neutral' };
-  /** What it did before, and the monotonic time at which that ended. */
+  /** Former act, and the monotonic time of its end. */
   before: Pick<CharacterPose, 'state' | 'expression'> | undefined;
   since = 0;
   readonly mouth = new Mouth();

@@ -28,7 +28,7 @@ import { boundsOf, type Clip, type Item, type Leaf, type Painted, type Place } f
 import { outlineBox } from './outlines.ts';
 import type { Lines, Texts } from './text.ts';
 
-/** What a scene is looked at with. */
+/** Surroundings of a scene's build. */
 export interface Look {
   readonly surroundings: Surroundings;
   readonly otherwise: 'ltr' | 'rtl';
@@ -41,7 +41,7 @@ export interface Look {
   readonly step: number;
   /** Whole panel. */
   readonly panel: Rect;
-  /** Of streams of video, which may have the same name in two surfaces. */
+  /** Surface of the video streams, which may have the same name in two surfaces. */
   readonly surface: string;
   /** How often a picture has changed; 0: there is none. */
   turnOf(picture: string): number;
@@ -157,7 +157,7 @@ class Builder {
       ...(picture && { picture }),
       ...(lines && { lines }),
     };
-    // Of what is painted twice, one would be seen through the other.
+    // A node painted in two strokes would show one through the other.
     return alpha < 1 && twice(node)
       ? [{ kind: 'layer', id: node.id, alpha, items: [{ ...item, alpha: 1 }], bounds }]
       : [item];
@@ -237,15 +237,15 @@ export const tickAfter = (now: number, step: number, ahead = 1): number =>
 /** The step that a frame of now shows. */
 export const tickOf = (now: number, step: number): number => tickAfter(now, step, 0);
 
-/** What changes at `next` has to be looked at for a frame of now. */
+/** True where a change at `next` belongs into a frame of now. */
 export const due = (next: number, now: number, step: number): boolean => next <= now + EARLY * step;
 
-/** What moves jumps to its end where the person wants less of it; what fades still fades. */
+/** Motion jumps to its end where the person wants less of it; fades still run. */
 function jumps({ property, repeat = 1 }: Timeline, { reducedMotion }: Surroundings): boolean {
   return reducedMotion && (property !== 'opacity' || repeat === 0);
 }
 
-/** Where it comes to rest; undefined: where the node is. */
+/** Resting value of a timeline; undefined: the node's value. */
 const rest = ({ repeat, alternate, from, to }: Timeline): number | undefined => (repeat === 0 && alternate ? from : to);
 
 function gather(nodes: readonly SceneNode[], found: Map<string, NodeBase>): void {
@@ -262,7 +262,7 @@ export function clipTo(matrix: Matrix, w: number, h: number, radius: number, out
   return { matrix, w, h, radius, outer, bounds: outer === undefined ? own : intersection(own, outer.bounds) };
 }
 
-/** What is in a group that is less than opaque is painted apart, and laid over as one. */
+/** A translucent group is painted apart, and laid over as one. */
 function faded(group: GroupNode, alpha: number, items: readonly Painted[]): readonly Painted[] {
   if (alpha >= 1 || items.length === 0) return items;
   const [first] = items;

@@ -8,7 +8,7 @@ const MOST_BYTES = 64 << 20;
 const WOFF = 0x774f4646;
 const WOFF2 = 0x774f4632;
 const COLLECTION = 0x74746366;
-/** Of the tables that WOFF 2 knows by number; only these change their form in it. */
+/** Numbers of tables in WOFF 2; only these change their form in it. */
 const [CMAP, GLYF, LOCA, BY_NAME] = [0, 10, 11, 63];
 
 export function covers(coverage: Coverage, character: number): boolean {
@@ -21,7 +21,7 @@ export function covers(coverage: Coverage, character: number): boolean {
   return low < coverage.length && coverage[low]![0] <= character;
 }
 
-/** Of a TrueType or OpenType font, also as WOFF or WOFF 2. Throws an Error that says why it cannot be read. */
+/** Characters of a TrueType or OpenType font, also as WOFF or WOFF 2. Throws an Error with the reason where it is unreadable. */
 export function coverageOf(font: Uint8Array): Coverage {
   try {
     return charactersOf(cmapOf(font));

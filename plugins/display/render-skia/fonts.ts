@@ -1,4 +1,4 @@
-/** The families of the device, and nothing else: what none of them has is shown as a sign of its own, and told. */
+/** Font families of the device, and no others: a character without a glyph is shown as a replacement, and reported. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
@@ -11,7 +11,7 @@ export interface FontFile {
   readonly weight?: number;
 }
 
-/** What a canvas calls a text's font, and how far it reaches from its line, in shares of the size. */
+/** Font names for a canvas, and the reach from the line, in shares of the size. */
 export interface Face {
   readonly families: string;
   readonly ascent: number;
@@ -24,7 +24,7 @@ const SUBSETS = ['latin', 'latin-ext', 'cyrillic', 'cyrillic-ext', 'greek', 'gre
 const WEIGHTS = [400, 700] as const;
 /** Inter has no U+FFFD, and of other signs Skia would take one of any font of the machine. */
 const REPLACEMENT = '?';
-/** What stands for half of a pair of surrogates is no character that a font could bring. */
+/** A half surrogate pair becomes this; no font could bring a glyph for it. */
 const BROKEN = '\ufffd';
 const PLAIN = /^[\x20-\x7e\u00a0-\u00ff\u2026\n]*$/;
 /** Nothing is seen of them: they need no glyph, and without one they are left out. */
@@ -166,7 +166,7 @@ export class Fonts {
   }
 }
 
-/** Of a large size, for a canvas answers in whole pixels. */
+/** Metrics measured at a large size, for a canvas answers in whole pixels. */
 function metricsOf(name: string): { readonly ascent: number; readonly descent: number } {
   const context = addon().createCanvas(1, 1).getContext('2d');
   context.font = `1000px ${JSON.stringify(name)}`;

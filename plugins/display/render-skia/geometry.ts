@@ -1,4 +1,4 @@
-/** Where things lie on the panel: matrices, and the whole pixels that something reaches. */
+/** Geometry of the panel: matrices, and whole pixels within reach. */
 import type { Rect } from '@device-core/plugin-api/scene';
 
 /** x' = a x + c y + e, y' = b x + d y + f, as a canvas has it. */
@@ -29,7 +29,7 @@ export const stretchOf = ([a, b, c, d]: Matrix): number => Math.max(Math.hypot(a
 export const sameMatrix = (one: Matrix, other: Matrix): boolean =>
   one === other || one.every((value, index) => value === other[index]);
 
-/** Nothing beyond it is looked at: numbers stay whole, whatever a scene says. */
+/** Farthest coordinate: numbers stay whole for every scene. */
 const FAR = 1 << 15;
 const near = (value: number): number => Math.max(-FAR, Math.min(FAR, value));
 

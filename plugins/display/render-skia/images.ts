@@ -1,4 +1,4 @@
-/** Pictures: decoded once, one after the other, and kept until nobody shows them. */
+/** Pictures: decoded once, one after the other, and kept until they are dropped. */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { imageSize, type Rect } from '@device-core/plugin-api/scene';
 import { addon, type Canvas, type Context, canvasOf } from './canvas.ts';
@@ -75,7 +75,7 @@ export class Images {
     }
     const picture = this.#blank(name, width, height);
     picture.context.drawImage(image, 0, 0);
-    // What is drawn is kept as a list of calls until somebody reads it: here the decoder runs, and not in a frame.
+    // A canvas records calls until its pixels are read: the decoder runs here, and not in a frame.
     picture.context.getImageData(0, 0, 1, 1);
     return { width, height };
   }

@@ -1,4 +1,4 @@
-/** What is painted, in its order: each thing with its place, so that two pictures can be compared without looking at a pixel. */
+/** Painted items in their order, each with its place, so that two pictures can be compared without looking at a pixel. */
 import { type Rect, type SceneNode, union } from '@device-core/plugin-api/scene';
 import { type Matrix, sameMatrix, sameRect } from './geometry.ts';
 import type { Lines } from './text.ts';
@@ -48,7 +48,7 @@ export interface Layer {
 }
 export type Painted = Item | Layer;
 
-/** What is where else of a node: its picture does not depend on these. */
+/** Members of a node that other fields hold: its picture does not depend on them. */
 const PLACES: ReadonlySet<string> = new Set([
   'id',
   'x',

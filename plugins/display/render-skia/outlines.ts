@@ -4,7 +4,7 @@ import { addon, type Outline } from './canvas.ts';
 
 interface Kept {
   readonly outline: Outline;
-  /** Of its own coordinates, with its control points. */
+  /** Box in the outline's coordinates, with its control points. */
   readonly box: Rect;
 }
 
@@ -26,7 +26,7 @@ export function outlineOf(d: string): Kept {
 export const scaleOf = ({ view }: PathNode, w: number, h: number): readonly [x: number, y: number] =>
   view === undefined ? [1, 1] : [w / view[0], h / view[1]];
 
-/** What it reaches in units, without its stroke. */
+/** Box of a path in units, without its stroke. */
 export function outlineBox(node: PathNode, w: number, h: number): Rect {
   const { box } = outlineOf(node.d);
   const [sx, sy] = scaleOf(node, w, h);

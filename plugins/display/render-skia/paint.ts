@@ -34,7 +34,7 @@ export class Painter {
   readonly #width: number;
   readonly #height: number;
   readonly #images: Images;
-  /** Of layers within layers; each as large as the panel. */
+  /** Canvases of layers within layers; each is as large as the panel. */
   #scratch: readonly [Canvas, Context] | undefined;
   readonly #layers: (readonly [Canvas, Context])[] = [];
 
@@ -60,7 +60,7 @@ export class Painter {
     lay(context, canvas, area, 1);
   }
 
-  /** What it paints around `area` is not to be looked at. */
+  /** Paints the items; pixels around `area` are undefined. */
   #paint(context: Context, items: readonly Painted[], area: Rect, surroundings: Surroundings, depth = 0): void {
     for (const item of items) {
       const part = intersection(item.bounds, area);
@@ -90,7 +90,7 @@ export class Painter {
     context.save();
     if (area !== undefined) clipBox(context, area);
     clipWith(context, clip);
-    // What reaches farther than it should, marks upon marks for example, is cut where it is looked for.
+    // Text that towers above its line, marks upon marks for example, is cut at its bounds.
     if (lines?.lines.some(({ text: line }) => TOWERS.test(line))) clipBox(context, item.bounds);
     context.setTransform(...(matrix as [number, number, number, number, number, number]));
     if (alpha < 1) context.globalAlpha = alpha;

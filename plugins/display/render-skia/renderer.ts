@@ -38,7 +38,7 @@ export class SkiaRenderer implements Renderer {
     this.#texts = new Texts(this.#fonts);
   }
 
-  /** What an operator should know; undefined where all is well. */
+  /** Problems for the operator; empty where all is well. */
   get problems(): readonly string[] {
     return [...this.#fonts.problems, ...(this.#problem === undefined ? [] : [this.#problem])];
   }
@@ -115,7 +115,7 @@ export class SkiaRenderer implements Renderer {
   }
 
   #failed(err: unknown): void {
-    // A frame on its way when the plugin stops is nobody's trouble.
+    // A frame on its way while the plugin stops is no problem.
     if (this.#scope.signal.aborted) return;
     const reason = reasonOf(err);
     if (reason !== this.#problem) this.#log.warn({ err }, 'a frame did not reach the panel; a whole one follows');

@@ -1,4 +1,4 @@
-/** What frames cost, by surface. */
+/** Costs of frames, by surface. */
 import type { RendererReport } from '@device-core/plugin-api/services/renderer';
 
 /** Milliseconds of a processor that this thread has used. */

@@ -49,7 +49,7 @@ export class Screen {
   readonly #costs = new Costs();
   readonly #actor = new Actor();
   #tree: Tree = EMPTY_TREE;
-  /** What the canvas shows, from below. */
+  /** Layers on the canvas, from below. */
   #last: readonly Layer[] = [];
   #whole = true;
   #dirty = false;
@@ -238,7 +238,7 @@ export class Screen {
     this.#report();
   }
 
-  /** What is seen of each surface, from below; those behind others that hide them are left as they were. */
+  /** Visible layers of each surface, from below; surfaces hidden by others are left as they were. */
   #compose(): readonly Layer[] {
     const now = this.#parts.clock.monotonic();
     const covers: Rect[] = [];
@@ -312,7 +312,7 @@ export class Screen {
         },
         (error: unknown) => {
           if (this.#closed) return;
-          // Nobody knows what is on the glass: the next frame is whole, and not at once.
+          // Content of the glass is unknown: the next frame is whole, after a pause.
           this.#whole = true;
           this.#beat = undefined;
           this.#pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, this.#pauseMs * 2));

@@ -11,7 +11,7 @@ interface Fade {
   readonly to: number;
   readonly since: number;
   readonly ms: number;
-  /** What it fades out of. */
+  /** Former picture, which the fade covers. */
   readonly former: readonly Painted[];
 }
 
@@ -29,7 +29,7 @@ export class Shown {
   /** There is a character in it, and it speaks. */
   acts = false;
   speaks = false;
-  /** What was painted last; undefined while nothing of it is seen. */
+  /** Last painted layer; undefined while the surface is not seen. */
   painted: Layer | undefined;
   #fade: Fade | undefined;
 
@@ -61,7 +61,7 @@ export class Shown {
     return intersection(reach(base, { x: x - more, y: y - more, w: w + 2 * more, h: h + 2 * more }), panel);
   }
 
-  /** What it looks like now. */
+  /** Layer of the surface now. */
   look(base: Matrix, look: Look): Layer | undefined {
     const { surface } = this;
     const { w, h } = surface.box;
@@ -80,7 +80,7 @@ export class Shown {
     return bounds && { kind: 'layer', id: surface.id, alpha: 1, items, bounds };
   }
 
-  /** What is `solid` comes over what was there; through anything else the former picture would be seen to the end. */
+  /** Former picture: a solid one is covered by the fade; through any other it would be seen to the end, so it fades out. */
   #former(alpha: number, solid: boolean): readonly Painted[] {
     if (this.#fade === undefined) return [];
     const { former, to } = this.#fade;
@@ -98,7 +98,7 @@ export class Shown {
   }
 }
 
-/** Of a picture that was fading itself, what it faded into. */
+/** Items without a former picture: a fading picture is replaced by its new part alone. */
 const withoutFormer = (items: readonly Painted[]): readonly Painted[] =>
   items.filter((item) => item.kind === 'item' || item.id !== FORMER);
 

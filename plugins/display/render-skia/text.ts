@@ -59,7 +59,7 @@ export class Texts {
     const line = own === undefined ? units * LINE : (own.line / own.size) * units;
     return {
       font: `${weight ?? own?.weight ?? 400} ${units}px ${face.families}`,
-      // Of a size of its own as much narrower as the letters are smaller.
+      // Letters of an own size narrow as much as they shrink.
       tracking: ((own?.tracking ?? 0) * units) / type.size,
       tabular,
       size: units,
@@ -91,7 +91,7 @@ export class Texts {
     return shown === text || dir === 'ltr' || dir === 'rtl' ? dir : directionOf(text, otherwise);
   }
 
-  /** Of a node: as many lines as it says, or as its box holds. */
+  /** Lines of a node: as many as it says, or as its box holds. */
   of(node: TextNode, text: string, drawn: Drawn, otherwise: 'ltr' | 'rtl'): Lines {
     // Before its style: a font may be opened for it.
     const shown = this.#fonts.printable(text);

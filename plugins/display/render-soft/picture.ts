@@ -132,7 +132,7 @@ export class Picture {
   #paintAll(canvas: Canvas, looks: readonly Look[]): void {
     const { theme, plain } = this.#surroundings!;
     const palette = { theme, plain, texts: this.#texts };
-    // What lies below one that is opaque and fills the clip is not seen.
+    // Surfaces below an opaque one that fills the clip are not seen.
     const lowest = looks.findLastIndex((look) => this.#covers(look, canvas.clip));
     if (lowest < 0) {
       const { x, y, w, h } = canvas.clip;
@@ -165,7 +165,7 @@ function changes(before: readonly Look[], after: readonly Look[]): readonly Rect
   for (const look of after) {
     const former = were.get(look.id);
     were.delete(look.id);
-    // What lies above it is painted there, and was when it came.
+    // A covered surface needs no paint; the one above it was painted when it came.
     if (look.covered) continue;
     if (!former || former.look.covered) changed.push(look.bounds);
     else {

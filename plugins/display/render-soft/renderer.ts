@@ -157,7 +157,7 @@ export class SoftRenderer implements Renderer {
     throw new CoreError('UNAVAILABLE', { what: 'the soft renderer', reason: 'it is not open' });
   }
 
-  /** Where the panel is not what it should be. */
+  /** Areas of the panel that are out of date. */
   #look(): readonly Rect[] {
     const times = { now: this.#clock.monotonic(), wall: this.#clock.now() };
     const whole = this.#whole;

@@ -15,7 +15,7 @@ interface Fade {
   readonly from: number;
   readonly began: number;
   readonly ms: number;
-  /** What was there before, and stays below until it is over. */
+  /** Former surface, which stays below until the fade is over. */
   readonly former?: Surface;
 }
 
@@ -33,7 +33,7 @@ export interface Tree {
   readonly pose: Pose;
 }
 
-/** What the character does since when (monotonic milliseconds), and what it did before. */
+/** Act of the character with its start (monotonic milliseconds), and the former one. */
 export interface Pose extends CharacterPose {
   readonly since: number;
   readonly before?: CharacterPose;

@@ -1,4 +1,4 @@
-/** Who hears the microphone, and which sign that is. In doubt it is the full one. Pure. */
+/** Listeners of the microphone, and the sign for them. In doubt it is the full sign. Pure. */
 import type { AudioState } from '@device-core/plugin-api/services/audio';
 import type { Ear } from './signs.ts';
 
@@ -15,7 +15,7 @@ export class Listeners {
     this.#heard = state ?? { capturing: [], muted: false };
   }
 
-  /** What the voice says of itself; undefined: nobody knows. */
+  /** State that the voice reports; undefined: unknown. */
   voice(state: unknown): void {
     this.#voice = state;
   }

@@ -106,7 +106,7 @@ export const plugin = definePlugin<typeof requires, SystemViewConfig>({
       listeners.voice((payload as { readonly state?: unknown }).state);
       void corner.look();
     });
-    // What it said before somebody listened; until then the sign is the full one.
+    // The voice may have spoken before this subscription; until its answer the sign is the full one.
     host.when(voice, async (service) => {
       const { state } = await service.state();
       if (!listeners.voiceIsKnown) listeners.voice(state);

@@ -26,7 +26,7 @@ interface Shown {
   readonly pages: number;
   readonly off: ReadonlySet<string>;
   readonly armed: boolean;
-  /** Of the surface. */
+  /** Version of the surface. */
   readonly version: number;
   readonly round: number;
 }
@@ -149,13 +149,13 @@ export class PromptView implements Asked {
     this.#answered.add(id);
     this.#choose();
     const answers = allow.length > 0 ? about?.answers : undefined;
-    // The page answers that question now: nobody is to see it come back for this moment.
+    // The page answers that question now, so the panel does not show it again for this moment.
     if (answers !== undefined) this.#spare(answers);
     try {
       await this.#answers.answer(id, allow);
       return 'answered';
     } catch (thrown) {
-      // Somebody else was faster; or the answer holds and is not on the disk, which /health says.
+      // Another answer was faster; or the answer holds and is not on the disk, which /health says.
       const late = thrown instanceof CoreError && thrown.code === 'CONSENT_NOT_FOUND';
       if (late) log.info({ subject, question: id }, 'a question was answered elsewhere before');
       else log.error({ subject, question: id, reason: reasonOf(thrown) }, 'an answer of the panel failed');

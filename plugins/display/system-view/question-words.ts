@@ -1,4 +1,4 @@
-/** What the panel says itself of a question. What an app says stands in quotation marks. Pure. */
+/** Words of the panel about a question. An app's words stand in quotation marks. Pure. */
 import type { PromptItem } from '@device-core/plugin-api/services/prompts';
 
 /** `2:32 PM` or `14:32`, as the locale has it and the other clocks of the screen. */
@@ -17,7 +17,7 @@ export function detailOf({ capability, params }: PromptItem, sentence: string): 
   return parts.length > 0 ? parts.join(', ') : undefined;
 }
 
-/** Words of somebody else, in quotation marks that they cannot close: inside there are none. */
+/** Foreign words, in quotation marks that they cannot close: inside there are none. */
 export function quotedWords(text: string): string {
   return `“${text.replace(/[“”„«»"]/g, '’')}”`;
 }

@@ -1,4 +1,4 @@
-/** What kept the device from starting, as the boot loader and the log tell it, and how to switch it off. */
+/** Fault that kept the device from starting, from the boot loader and the log, and the way to switch its plugin off. */
 import { type Clock, CoreError, type Scope } from '@device-core/plugin-api';
 import type { Operations } from '@device-core/plugin-api/services/operations';
 import type { Blame } from './pages.ts';
@@ -30,7 +30,7 @@ export class SafeMode {
     return this.#blame;
   }
 
-  /** What is to be scanned, for whoever is asked for help. */
+  /** Text of the code that a helper scans. */
   get code(): string {
     const { plugin = '-', outcome, message = '', cause } = this.#blame;
     const more = cause === undefined ? '' : `; ${cause}`;
@@ -60,7 +60,7 @@ export class SafeMode {
     this.#blame = { ...this.#blame, done: true };
   }
 
-  /** Of the boot loader; undefined where there is none, or while nobody tells it yet. */
+  /** Reason from the boot loader; undefined without one, or before it is known. */
   async #cause(): Promise<string | undefined> {
     const { warnings = [] } = (await this.#invoke('system.health', {}).catch(() => ({}))) as Health;
     return warnings.find(({ code }) => code === 'BOOT_SAFE_MODE')?.message.replace(/^safe mode: /, '');

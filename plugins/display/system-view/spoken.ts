@@ -1,6 +1,6 @@
 /**
- * What can be said to an open question: that it is refused, or shown again. Nothing allows, for a loudspeaker can say every sentence. The sentences are
- * known only while a question is open.
+ * Answers by voice to an open question: refuse it, or show it again. No sentence allows, for a loudspeaker can say every
+ * sentence. The sentences are known only while a question is open.
  */
 
 import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
@@ -10,7 +10,7 @@ import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { Prompt } from '@device-core/plugin-api/services/prompts';
 import { LANGUAGES, type Strings } from './strings/index.ts';
 
-/** What became of a "no" that was said. `early`: buttons would not have taken it either. */
+/** Outcome of a spoken "no". `early`: buttons would not have taken it either. */
 export type Refusal =
   | { readonly outcome: 'refused' | 'failed'; readonly prompt: Prompt }
   | { readonly outcome: 'none' | 'early' };
@@ -88,7 +88,7 @@ function refusedAs(refusal: Refusal, { questions, answers }: Strings): string {
   return outcome === 'failed' ? answers.failed : `${questions[prompt.kind].refused}: ${titleOf(prompt)}.`;
 }
 
-/** Who asks for what, in the words of the device. Reasons are words of the app: those are read, and not heard. */
+/** Question in the words of the device: its app and its rights. Reasons are words of the app: those are only shown. */
 function askedAs(prompt: Prompt | undefined, { questions, answers }: Strings, language: string): string {
   if (!prompt) return answers.none;
   const { kind, act, what, claims = [], operation = '', names = {} } = prompt;

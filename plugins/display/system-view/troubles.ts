@@ -1,4 +1,4 @@
-/** What is wrong with the device now, and the one line that says it. Pure. */
+/** Troubles of the device now, and the one line for them. Pure. */
 import type { Notice } from './signs.ts';
 import type { Strings } from './strings/index.ts';
 
@@ -10,7 +10,7 @@ export interface Power {
   readonly reason?: unknown;
 }
 
-/** `update.state`, as far as somebody who looks at the panel cares. */
+/** Members of `update.state` that the panel shows. */
 export interface Update {
   readonly state?: unknown;
   readonly version?: unknown;
@@ -29,7 +29,7 @@ export class Troubles {
   #offline = false;
   #sound: string | undefined;
   #update: Update = {};
-  /** What became of the update is said for a while only. */
+  /** Outcome of the update is shown for a while only. */
   #tellsEnd = false;
 
   plugin(id: string, state: unknown): void {
@@ -45,7 +45,7 @@ export class Troubles {
     this.#offline = state === 'offline';
   }
 
-  /** True where it just ended badly: somebody ends `updateOver` later. */
+  /** True where the update just ended badly: the caller ends `updateOver` later. */
   update(update: Update): boolean {
     const wrong = GONE_WRONG.includes(update.state);
     const news = wrong && this.#update.state !== update.state;

@@ -1,6 +1,6 @@
 /**
- * What the fingers of one source mean, pure: touches and time go in, gestures come out. A gesture is one finger from `down` to `up`; as soon as a
- * second one is there, it is over and nothing is told until all are lifted.
+ * Gestures of one source, pure: touches and time go in, gestures come out. A gesture is one finger from `down` to `up`. A
+ * second finger ends it, and no gesture follows before all fingers are lifted.
  */
 import { PANEL_UNITS } from '@device-core/plugin-api/scene';
 
@@ -13,7 +13,7 @@ export const GESTURES = {
   /** Height of the strip from which the panel is swept home, and how far. */
   edge: 24,
   sweep: 96,
-  /** Fingers that are told apart. More are not looked at, and nothing is told while one of them may be there. */
+  /** Maximum fingers that are told apart. More are ignored, and no gesture begins while one of them may be down. */
   fingers: 10,
   /** A finger of which nothing was heard for so long is no finger: its `up` was lost. */
   forgottenMs: 10_000,
@@ -33,7 +33,7 @@ export interface Touch {
 }
 
 export type Gesture =
-  /** A first finger came: who routes remembers what lies there. Nobody is told. */
+  /** First finger came down: the router remembers its target and sends no event. */
   | { readonly kind: 'begin'; readonly x: number; readonly y: number; readonly key: string }
   | { readonly kind: 'tap' | 'long-press'; readonly x: number; readonly y: number; readonly key: string }
   | {
@@ -95,7 +95,7 @@ export class Gestures {
     return this.#stroke?.state === 'still' ? this.#stroke.since + GESTURES.longPressMs : undefined;
   }
 
-  /** What was begun is over, without being told. Fingers that are down are waited for. */
+  /** Drops the gesture in progress without an event. The next one begins after all fingers are lifted. */
   drop(): void {
     this.#stroke = undefined;
     this.#several = this.#fingers.size > 0;
@@ -134,7 +134,7 @@ export class Gestures {
   }
 
   #down(key: string, x: number, y: number, at: number): readonly Gesture[] {
-    // The same finger again, or one that nobody has heard of for long: its `up` was lost.
+    // A repeated finger, or a silent one, lost its `up`.
     for (const [known, { heard }] of this.#fingers)
       if (known === key || at - heard >= GESTURES.forgottenMs) this.#forget(known);
     if (this.#fingers.size >= GESTURES.fingers) return [];

@@ -1,4 +1,4 @@
-/** What the SKU says of keys and knobs. Pure. */
+/** Settings of keys and knobs in the SKU. Pure. */
 
 export type KeyAction = 'app' | 'home' | 'mute' | 'power';
 
@@ -7,7 +7,7 @@ export interface KeySetting {
   readonly public?: boolean;
 }
 
-/** Whatever a SKU says, a key of this name does this. */
+/** Keys with fixed actions; the SKU cannot change them. */
 const OWN: Readonly<Record<string, KeyAction>> = { home: 'home', mute: 'mute' };
 
 export class KeyTable {

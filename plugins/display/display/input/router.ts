@@ -1,4 +1,4 @@
-/** From sources to whom it concerns: surfaces hear of their own touches alone, home and mute are nobody's but the device's. */
+/** Routes events of sources: a surface gets its own touches alone, home and mute belong to the device. */
 import {
   CoreError,
   FOR_USER,
@@ -23,7 +23,7 @@ import { Source } from './source.ts';
 import { isGuarded, PROMPT_GUARD_MS, stillThere, type Target, targetAt, targetOfKeys } from './target.ts';
 
 const MOST_SOURCES = 32;
-/** Turns of a knob within it are told as one. */
+/** Milliseconds within which turns of a knob are sent as one. */
 const TURN_MS = 16;
 
 export interface RouterOptions {
@@ -33,7 +33,7 @@ export interface RouterOptions {
   readonly keys: KeyTable;
   /** Injected sources reach prompts and the system, too. */
   readonly simulated: boolean;
-  /** Plugins from outside whose sources are as good as the device's own. */
+  /** Plugins from outside whose sources count as the device's own. */
   readonly trusted: readonly string[];
   readonly light: { dark(): boolean; wake(reason: string): void };
   /** Toggles where it is not said. An injected key may mute, never unmute. */
@@ -58,7 +58,7 @@ export class InputRouter implements Inputs, ServesEachUser<Inputs> {
   readonly #strokes = new WeakMap<Source, Stroke>();
   readonly #turns = new Map<string, { delta: number }>();
   readonly #asleep = new Set<string>();
-  /** What injected sources were refused. */
+  /** Count of refused events of injected sources. */
   refused = 0;
 
   constructor(options: RouterOptions) {
@@ -140,7 +140,7 @@ export class InputRouter implements Inputs, ServesEachUser<Inputs> {
       this.#asleep.delete(held);
       return;
     }
-    // The microphone is muted at once, whatever the panel does.
+    // Mute works at once, on a dark panel too.
     if (does === 'mute') {
       if (phase === 'down') mute(source.description.injected && !this.#options.simulated);
       return;
@@ -182,7 +182,7 @@ export class InputRouter implements Inputs, ServesEachUser<Inputs> {
     if (surface) this.#deliver(source, surface, { scene: surface.version, phase: 'rotary', key: name, delta });
   }
 
-  /** Somebody is there. True: the panel was dark, and this touch has done what it is for. */
+  /** Presence of a person was noticed. True: the panel was dark, and this touch only lit it. */
   #woken(): boolean {
     const { seam, light } = this.#options;
     const dark = light.dark();

@@ -10,9 +10,9 @@ import type {
 } from '@device-core/plugin-api/services/input';
 import { type Gesture, Gestures } from './gestures.ts';
 
-/** Of one push. */
+/** Maximum events of one push. */
 const MOST_EVENTS = 64;
-/** Gestures and keys of a source in a second, and at once. Nobody's fingers are faster. */
+/** Gestures and keys of a source per second, and at once. No person's fingers are faster. */
 const RATE = { perSecond: 50, burst: 50 } as const;
 const MOST_DELTA = 1_000;
 /** A timer that is so late may have overtaken what the device told meanwhile: that is heard first. */
@@ -72,7 +72,7 @@ export class Source {
     }
   }
 
-  /** Its device is gone or back, or it goes itself: fingers are lifted and keys let go, and nobody is told of a gesture. */
+  /** Source or device is gone or back: fingers are lifted and keys let go, without a gesture. */
   release(): void {
     this.#gestures.reset();
     this.#arm();
@@ -97,7 +97,7 @@ export class Source {
       if (!this.#take()) return;
       this.#held.add(name);
     } else if (phase === 'up') {
-      // Where its `down` was one too many, so is its end.
+      // A `down` beyond the rate was dropped, so its `up` is dropped too.
       if (!this.#held.delete(name)) return;
     } else if (phase !== 'repeat' || !this.#held.has(name)) {
       this.#counts.bad++;
@@ -113,7 +113,7 @@ export class Source {
 
   #tell(gestures: readonly Gesture[]): void {
     for (const gesture of gestures) {
-      // What is beyond the rate never begins, so nothing of it is told.
+      // A gesture beyond the rate is dropped whole.
       if (gesture.kind === 'begin' && !this.#take()) this.#gestures.drop();
       else this.#told.gesture(this, gesture);
     }

@@ -1,4 +1,4 @@
-/** What lies under a finger, pure: surfaces from above to below, and the first that takes it. */
+/** Hit test of a finger, pure: surfaces from above to below, and the first that takes it. */
 
 import { hitTest, nodesOf, type Scene, sceneAt } from '@device-core/plugin-api/scene';
 import { LAYERS } from '@device-core/plugin-api/services/renderer';
@@ -31,7 +31,7 @@ export function targetAt(surfaces: readonly TouchableSurface[], x: number, y: nu
   return undefined;
 }
 
-/** Who hears keys: what is modal, else the app in the foreground, else what is uppermost of the device's own screens. */
+/** Surface that hears keys: a modal one, else the app in the foreground, else the uppermost of the device's own screens. */
 export function targetOfKeys(
   surfaces: readonly TouchableSurface[],
   foreground: string | undefined,
@@ -42,10 +42,10 @@ export function targetOfKeys(
   return surfaces.find(({ layer }) => layer === LAYERS.voice || layer === LAYERS.home);
 }
 
-/** Layers whose answers have to be a person's. */
+/** Layers on which only a person may answer. */
 export const isGuarded = ({ layer }: TouchableSurface): boolean => layer >= LAYERS.prompt;
 
-/** What was there when the finger came down is there still, and nothing is over it now. */
+/** True while the target under the finger is unchanged since `down` and uncovered. */
 export function stillThere(before: Target, now: Target | undefined): boolean {
   if (now?.surface.id !== before.surface.id) return false;
   const { scene, version } = now.surface;

@@ -1,10 +1,10 @@
-/** Whether the panel should be lit, pure: presence, what somebody did, and time go in. */
+/** Power state of the panel, pure: presence, acts of a person, and time go in. */
 import type { PanelPower } from '@device-core/plugin-api/services/display';
 
 export type Presence = 'present' | 'absent' | 'unknown';
 
 export interface IdleSettings {
-  /** Milliseconds without anybody until it is dimmed, and until it is off. */
+  /** Milliseconds without presence after which the panel is dimmed, and after which it is off. */
   readonly dimMs: number;
   readonly offMs: number;
 }
@@ -12,9 +12,9 @@ export interface IdleSettings {
 export class Idle {
   #settings: IdleSettings;
   #presence: Presence = 'unknown';
-  /** Since when nobody was there, nothing was done and nothing held it. */
+  /** Time since which there was no presence, no act and no hold. */
   #since: number;
-  /** What somebody asked for: until something happens. */
+  /** Power state that was requested; it lasts until the next act. */
   #asked: PanelPower | undefined;
   readonly #holds = new Set<string>();
 
@@ -33,13 +33,13 @@ export class Idle {
     this.#since = now;
   }
 
-  /** Somebody came: as good as a touch. Somebody went: the pauses begin. */
+  /** Arrival counts as a touch. Departure begins the pauses. */
   presence(presence: Presence, now: number): void {
     const before = this.#presence;
     if (presence === before) return;
     this.#presence = presence;
     if (presence === 'present' || before === 'present') this.#since = now;
-    // Who asked for darkness and stays wants darkness; who comes wants light.
+    // A request for darkness holds while the person stays; an arrival ends it.
     if (presence === 'present') this.#asked = undefined;
   }
 
@@ -51,7 +51,7 @@ export class Idle {
     this.act(now);
   }
 
-  /** Somebody asks for it: so it stays until something happens. `on` is no more than a touch. */
+  /** Requested state lasts until the next act. `on` is no more than a touch. */
   ask(power: PanelPower, now: number): void {
     this.act(now);
     if (power !== 'on') this.#asked = power;
@@ -62,11 +62,11 @@ export class Idle {
     if (this.#presence === 'present' || this.#holds.size > 0) return 'on';
     const idle = now - this.#since;
     if (idle < this.#settings.dimMs) return 'on';
-    // Nobody is known to be gone: a picture stays to be seen.
+    // Absence is not certain, so the picture stays visible.
     return this.#presence === 'absent' && idle >= this.#settings.offMs ? 'off' : 'dim';
   }
 
-  /** When it changes by itself; infinity where only somebody can change it. */
+  /** Time of the next change without an act; infinity where only an act changes it. */
   next(now: number): number {
     if (this.#asked || this.#presence === 'present' || this.#holds.size > 0) return Number.POSITIVE_INFINITY;
     const { dimMs, offMs } = this.#settings;

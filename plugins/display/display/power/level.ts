@@ -2,9 +2,9 @@
 import type { PanelPower } from '@device-core/plugin-api/services/display';
 
 export const LEVELS = {
-  /** Less than this cannot be read, and somebody who set it would not find the way back. */
+  /** Lowest readable level: below it a person could not find the setting again. */
   least: 0.05,
-  /** Of the level that it has while it is on. */
+  /** Share of the level while on. */
   dimmed: 0.25,
   leastDimmed: 0.02,
   /** Lux of a dark room, where it has `inTheDark` of the level that was set, and of a bright one, where it has all of it. */
@@ -15,7 +15,7 @@ export const LEVELS = {
 
 export interface LightState {
   readonly power: PanelPower;
-  /** 0..1, as somebody set it. */
+  /** Level 0..1 as the person set it. */
   readonly set: number;
   /** Lux, where a sensor tells. */
   readonly lux?: number | undefined;

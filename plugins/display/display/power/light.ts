@@ -1,4 +1,4 @@
-/** Lights and dims the panel: by presence, by what happens, by the hour, by the light of the room, and as somebody asks for it. */
+/** Lights and dims the panel: by presence, by acts, by the hour, by the light of the room, and on request. */
 import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
 import { PANEL_POWER, type PanelPower } from '@device-core/plugin-api/services/display';
 import type { Light, LightSeam, SurroundingsSeam } from '../seams.ts';
@@ -16,7 +16,7 @@ const STEP_MS = 40;
 const PAINTED_STEP_MS = 100;
 /** Share by which the light of the room must change. */
 const LUX_NOTICED = 0.2;
-/** Until the last black frame of such a panel is surely on the glass. */
+/** Milliseconds after which the last black frame of such a panel is surely on the glass. */
 const LAST_FRAME_MS = 200;
 
 export interface PanelLightOptions {
@@ -24,7 +24,7 @@ export interface PanelLightOptions {
   readonly log: Logger;
   readonly seam: LightSeam & Pick<SurroundingsSeam, 'change'>;
   readonly idle: IdleSettings;
-  /** 0..1, until somebody sets it. */
+  /** Level 0..1 before a person sets one. */
   readonly brightness: number;
   /** It is kept, so that it is the same after a restart. */
   readonly keep?: (level: number) => Promise<void>;
@@ -123,7 +123,7 @@ export class PanelLight implements Light {
     void this.#look();
   }
 
-  /** A cloud is no evening: what nobody would notice changes nothing. */
+  /** Small changes of the room's light are ignored: a cloud is no evening. */
   lux(lux: number | undefined): void {
     if (lux !== undefined && this.#lux !== undefined && Math.abs(lux - this.#lux) <= this.#lux * LUX_NOTICED) return;
     this.#lux = lux;

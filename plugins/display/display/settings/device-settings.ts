@@ -1,4 +1,4 @@
-/** What somebody chose on the device, from its configuration: `display.<name>`. Pure. */
+/** Choices of the person on the device, from the configuration `display.<name>`. Pure. */
 import type { ConfigEntry } from '@device-core/plugin-api/services/config';
 
 export const PREFIX = 'display';

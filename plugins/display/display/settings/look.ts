@@ -1,11 +1,11 @@
-/** What everything is drawn with, of all that has a say: the SKU, the person, the hour, and the battery. */
+/** Look of all drawing, from everything that has a say: the SKU, the person, the hour, and the battery. */
 import type { Scope } from '@device-core/plugin-api';
 import type { SurroundingsSeam } from '../seams.ts';
 import type { DeviceSettings } from './device-settings.ts';
 import { isNight, type NightHours, untilChange } from './hours.ts';
 import type { Themes } from './themes.ts';
 
-/** The system's time may be set while nobody looks. */
+/** Longest wait in milliseconds: the system's time may be set meanwhile, unnoticed. */
 const MOST_WAIT_MS = 3_600_000;
 const LOW_FPS = 15;
 
@@ -56,7 +56,7 @@ export class Look {
     this.#look();
   }
 
-  /** Nobody sees it: what hour it is does not matter until the panel is lit. */
+  /** A dark panel needs no change by the hour. */
   asleep(asleep: boolean): void {
     if (asleep === this.#asleep) return;
     this.#asleep = asleep;

@@ -1,9 +1,9 @@
-/** What can be said to whatever screen there is: that it be read aloud, and "go home". Apps are opened by plugin `home`. A language is one more table of this form. */
+/** Intents for every screen: read aloud, and "go home". Plugin `home` opens apps. A language is one more table of this form. */
 
 import type { Scope } from '@device-core/plugin-api';
 import type { Intents } from '@device-core/plugin-api/services/intents';
 
-/** What the spoken part asks of the screen. */
+/** Requests of the spoken part to the screen. */
 export interface Spoken {
   /** Lines, without what is shown of the dialogue itself. */
   read(): readonly string[];
@@ -36,7 +36,7 @@ const LANGUAGES: readonly Texts[] = [ENGLISH];
 
 /** Characters that are read at once: longer is no answer, but a speech. */
 const MOST_READ = 600;
-/** What lines of text need and nobody says: isolates of direction, brackets round what can be tapped. */
+/** Characters of text that are not spoken: isolates of direction, brackets around what can be tapped. */
 const SIGNS = /[\u2066-\u2069[\]]/gu;
 const OWNER = 'plugin.display';
 const idOf = (name: string, language: string) => `screen.${name}${language === 'en' ? '' : `.${language}`}`;

@@ -22,7 +22,7 @@ export interface ThemeValues {
   readonly font?: string;
 }
 
-/** Of text on its ground, by WCAG 2.2, "Contrast (Minimum)". */
+/** Least contrast of text on its ground, by WCAG 2.2, "Contrast (Minimum)". */
 export const LEAST_CONTRAST = 4.5;
 const OWN: Themes = { day: DAY, night: NIGHT, contrast: CONTRAST };
 const COLOUR = /^#[0-9a-f]{6}([0-9a-f]{2})?$/i;

@@ -1,4 +1,4 @@
-/** Who watches the panel from afar, and what each of them has not seen yet. Pixels are copied while somebody watches, and only then. */
+/** Remote watchers of the panel, each with its unseen damage. Pixels are copied only while there is a watcher. */
 import type { Caller, Clock } from '@device-core/plugin-api';
 import { checkFrame, Glass } from '@device-core/plugin-api/pixels';
 import { joinRects, type Rect } from '@device-core/plugin-api/scene';
@@ -7,9 +7,9 @@ import { type PanelFrame, type PanelInfo, PIXEL_BYTES } from '@device-core/plugi
 
 /** Each costs a frame that it has not read, and a place for rectangles. */
 export const MOST_WATCHERS = 8;
-/** Of one page: it opens a new one before it knows that the former is gone. */
+/** Maximum watchers of one page: it opens a new one before it knows that the former is gone. */
 export const MOST_OF_ONE = 2;
-/** Of DEFLATE: a panel has few colours side by side, and more effort would not pay. */
+/** Effort of DEFLATE: a panel has few colours side by side, and more effort would not pay. */
 const EFFORT = 1;
 /** Bytes that are packed on the spot, in two milliseconds at most: the way to a thread and back would cost more than most frames do. */
 const MOST_AT_ONCE = 256 * 1024;
@@ -20,7 +20,7 @@ export interface Watching {
   readonly fps?: number;
 }
 
-/** Who may make codes is shown them; viewers and apps are not. */
+/** Codes are visible to callers who may make them, not to viewers and apps. */
 export const seesAll = ({ kind, signedIn }: Caller): boolean => kind === 'operator' && signedIn?.role !== 'viewer';
 
 interface Watcher {
@@ -38,7 +38,7 @@ export class FrameWatch {
   /** Makes the renderer paint a whole frame. */
   readonly #anew: () => void;
   #info: PanelInfo | undefined;
-  /** What is on the panel, once a whole frame came: half a picture is none. */
+  /** Pixels on the panel, once a whole frame came: half a picture is none. */
   #glass: Glass | undefined;
   /** When the latest frame was on its way, milliseconds since the Unix epoch. */
   #at = 0;
@@ -58,7 +58,7 @@ export class FrameWatch {
     if (whole && this.#cover === 'until a whole frame') this.#cover = 'off';
     const fresh = !this.#glass || !sameShape(info, this.#glass);
     if (fresh) {
-      // What was not read yet is of another panel.
+      // Unread damage belongs to another panel.
       for (const watcher of this.#watchers) watcher.damage = [];
       this.#glass = whole ? new Glass(info) : undefined;
       this.#info = info;
@@ -83,7 +83,7 @@ export class FrameWatch {
     for (const watcher of this.#watchers) if (!watcher.clear && !masked) this.#mask(watcher);
   }
 
-  /** What is painted from now on shows nothing sensitive; the glass does until a whole frame comes. */
+  /** Frames from now on show nothing sensitive; the glass does until a whole frame comes. */
   uncover(): void {
     this.#cover = this.#watchers.size === 0 ? 'off' : 'until a whole frame';
   }

@@ -1,4 +1,4 @@
-/** What can be tapped now, for those who have no finger on the panel: keyboards and screen readers far away. */
+/** Tap targets for callers without a finger on the panel: keyboards and screen readers far away. */
 import { describeScene, sceneAt, tapsOf } from '@device-core/plugin-api/scene';
 import { isGuarded, targetAt } from '../input/target.ts';
 import type { TouchableSurface } from '../seams.ts';

@@ -11,7 +11,7 @@ const SIGN = 72;
 const CROSS = 44;
 const BAR = 10;
 
-/** Where the banner that is shown ends, at most; undefined: there is none. */
+/** Lowest end of the banner that is shown; undefined: there is none. */
 export async function bannerEnd(
   notifications: readonly Notification[],
   textScale: number,

@@ -86,7 +86,7 @@ export async function row(spec: RowSpec, width: number, layout: Layout): Promise
   };
 }
 
-/** What `literal` made of a text, back again: labels and titles have no bindings. */
+/** Text before `literal`: labels and titles have no bindings. */
 export const unescaped = (text: string): string => text.replaceAll('{{', '{');
 
 const SWITCH = { w: 96, h: 56 } as const;

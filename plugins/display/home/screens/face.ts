@@ -51,7 +51,7 @@ export async function face({ facts, surroundings }: Drawing, strings: Strings, l
   return wholeScreen(strings.home, sky, nodes, layout);
 }
 
-/** Time and day, as large as the room below `top` allows. Of a small room the time has all; in one that nobody could read from afar there is neither. */
+/** Time and day, as large as fits below `top`. A small room has the time alone; one too small to read from afar has neither. */
 async function hours(
   locale: string,
   { top, room }: { readonly top: number; readonly room: number },
@@ -86,7 +86,7 @@ function longestDate(locale: string): string {
   );
 }
 
-/** What runs and what is new, and the ways to the other screens. */
+/** Timer, news or problem, and the ways to the other screens. */
 async function bottom(
   { timers, notifications, problem }: Drawing['facts'],
   strings: Strings,
@@ -189,7 +189,7 @@ async function pill(
   ];
   const box = { x: 0, y: 0, w: width, h: height };
   const id = tap.replaceAll('.', '-');
-  // What counts has no label: its figures are read as they are.
+  // A figure that counts has no label: it is read as it is.
   if (figure) return { height, nodes: [{ kind: 'group', id, ...box, tap, nodes }] };
   return { height, nodes: [target(id, tap, box, nodes, above === undefined ? text : `${above}, ${text}`)] };
 }

@@ -7,7 +7,7 @@ import { problemSays, problemTitle } from '../problem-text.ts';
 import { qrPath } from '../qr.ts';
 import type { Strings } from '../strings/index.ts';
 
-/** A face that says how it is, the code for whoever can help, and what to do. */
+/** Problem screen: a face for its kind, the code for a helper, and the remedy. */
 export async function problemScreen({ facts }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
   const problem = facts.mishap ?? facts.problem ?? { kind: 'failed' as const, code: 'UNAVAILABLE', what: '' };
   const title = problemTitle(problem, strings);
@@ -20,7 +20,7 @@ export async function problemScreen({ facts }: Drawing, strings: Strings, layout
         ]
       : [
           { id: 'back', title: strings.back, primary: true },
-          // What a touch could not do is over with this screen anyhow.
+          // A failed touch is over with this screen, so it needs no button to hide.
           ...(facts.mishap === undefined && facts.problem !== undefined
             ? [{ id: 'problem.hide', title: strings.problem.hide }]
             : []),
@@ -78,7 +78,7 @@ export async function problemScreen({ facts }: Drawing, strings: Strings, layout
   return wholeScreen(title, '@background', nodes, layout);
 }
 
-/** Dark on white whatever the theme: cameras want it so. */
+/** Code in dark on white in every theme: cameras want it so. */
 export async function pairingScreen({ facts }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
   const text = strings.pairing;
   const url = facts.pairing?.url ?? '';

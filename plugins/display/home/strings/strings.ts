@@ -27,7 +27,7 @@ export interface Strings {
     readonly forget: string;
     readonly forgetSays: string;
     readonly signal: string;
-    /** Nobody types on the panel. */
+    /** Sentence with a command: the panel has no keyboard. */
     readonly passphraseSays: (command: string) => string;
     readonly enterpriseSays: string;
     readonly gone: string;
@@ -92,7 +92,7 @@ export interface Strings {
   readonly pairing: { readonly title: string; readonly says: string; readonly done: string; readonly label: string };
   readonly on: string;
   readonly off: string;
-  /** What can be said, by screen; templates of the intents plugin. */
+  /** Sentences by screen; templates of the intents plugin. */
   readonly said: {
     readonly notifications: readonly string[];
     readonly apps: readonly string[];

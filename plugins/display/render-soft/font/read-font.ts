@@ -19,7 +19,7 @@ export interface Font {
   glyph(code: number, weight: 400 | 700): Glyph | undefined;
 }
 
-/** What is known of a letter before it is needed. */
+/** Advance and place of a letter that is not read yet. */
 interface Place {
   readonly advance: number;
   readonly at: number;

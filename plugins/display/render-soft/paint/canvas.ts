@@ -78,7 +78,7 @@ export class Canvas {
     }
   }
 
-  /** What `paint` does within `rect`, and then so much of it as `share` (0..1) or the mask says: groups that are half there, and round clips. */
+  /** Paints within `rect`, then keeps as much as `share` (0..1) or the mask says: for translucent groups, and round clips. */
   through(rect: Rect, share: number | ((area: Rect) => Mask), paint: () => void): void {
     this.within(rect, () => {
       const area = this.clip;

@@ -1,4 +1,4 @@
-/** What an area is filled with: one colour, or a gradient across a box. */
+/** Fill of an area: one colour, or a gradient across a box. */
 import { channels, type Paint, resolveColour, type Theme } from '@device-core/plugin-api/scene';
 import type { Matrix } from './matrix.ts';
 
@@ -12,7 +12,7 @@ export interface Solid {
 
 export interface Gradient {
   readonly kind: 'gradient';
-  /** Of 256 places from its beginning to its end. */
+  /** Colours of 256 places from beginning to end. */
   readonly rgb: Uint32Array;
   readonly alpha: Uint8Array;
   /** The place at the middle of a pixel, 0..255. */

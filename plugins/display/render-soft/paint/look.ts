@@ -1,4 +1,4 @@
-/** What a scene looks like at a moment: nodes in their places, and what is to be painted anew where something changed. */
+/** Look of a scene at a moment: nodes in their places, and the areas to paint anew after a change. */
 
 import {
   bind,
@@ -37,9 +37,9 @@ export interface TextLook {
 
 /** One node in its place. */
 export interface Item {
-  /** Of the node within its surface: its id, or its path. */
+  /** Key of the node within its surface: its id, or its path. */
   readonly key: string;
-  /** Whatever decides how it looks. */
+  /** Everything that decides the look, as one text. */
   readonly sign: string;
   readonly node: SceneNode;
   readonly matrix: Matrix;
@@ -78,7 +78,7 @@ export interface Moment {
   /** From units to pixels. */
   readonly scale: readonly [x: number, y: number];
   readonly texts: Texts;
-  /** What a `character` node is painted as. */
+  /** Picture of a `character` node. */
   character?(node: CharacterNode, w: number, h: number): CharacterPicture;
 }
 
@@ -139,7 +139,7 @@ export function lookOf(surface: Surface, before: Look | undefined, moment: Momen
       const clip = node.kind === 'group' && node.clip;
       const mark = `${above}${opacity < 1 || clip ? sign : ''}`;
       const inner = node.kind === 'group' ? { nodes: node.nodes } : (moment.character?.(node, w, h) ?? { nodes: [] });
-      // Parts of a character are called as they like: they are told from the nodes of the scene.
+      // Names within a character are free: a prefix keeps them apart from the nodes of the scene.
       const items = place(inner.nodes, own, mark, key, node.kind === 'group' ? names : `${key}/`);
       if ('next' in inner && inner.next !== undefined) next = Math.min(next, now + Math.max(step, inner.next));
       if (items.length === 0) return [];
@@ -157,7 +157,7 @@ export function lookOf(surface: Surface, before: Look | undefined, moment: Momen
   return { id: surface.id, layer: surface.layer, scene, box, opacity, items, leaves, bounds, ground, next };
 }
 
-/** Where two looks of the same surface differ. */
+/** Areas in which two looks of the same surface differ. */
 export function differences(before: Look, after: Look): readonly Rect[] {
   const whole = [before.bounds, after.bounds];
   if (before.opacity !== after.opacity || before.ground !== after.ground) return whole;

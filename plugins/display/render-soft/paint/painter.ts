@@ -147,7 +147,7 @@ export class Painter {
     canvas.fillMask({ ...mask, x: mask.x + left + dx, y: mask.y + top + dy }, solid(theme, shadow.colour));
   }
 
-  /** What this renderer cannot show has its place, and says what it would be. */
+  /** Stand-in for a node that this renderer cannot show, with the node's label. */
   #stand(canvas: Canvas, item: Item, { theme, texts, plain }: Palette, opacity: number): void {
     const { matrix, w, h, node } = item;
     const outline = new Outline(matrix);
@@ -179,7 +179,7 @@ const meets = (one: Rect, other: Rect): boolean =>
 const isWhole = (polygons: readonly Polygon[]): boolean =>
   polygons.every((points) => points.every((value) => Math.abs(value - Math.round(value)) < 1e-6));
 
-/** What of a node makes its outline, beside its size. */
+/** Members of a node that make its outline, beside its size. */
 function outlineSign(node: SceneNode): string {
   if (node.kind === 'rect') return `rect ${node.radius ?? 0} ${node.fill === undefined ? (node.strokeWidth ?? 1) : ''}`;
   if (node.kind === 'ellipse')

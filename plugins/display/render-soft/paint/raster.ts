@@ -71,7 +71,7 @@ export class Outline {
     this.end();
   }
 
-  /** What was drawn so far is left open. */
+  /** Ends the path so far; it stays open without `close`. */
   end(): void {
     if (this.#current.length >= 4) this.polygons.push(this.#current);
     this.#current = [];
@@ -101,7 +101,7 @@ export function boundsOf(polygons: readonly Polygon[]): Rect {
 
 let sums = new Float32Array(0);
 
-/** What the polygons, which lie in `whole`, cover of `clip`. A pixel gets the same however much of the picture is painted: what lies left of the clip counts. */
+/** Cover of the polygons, which lie in `whole`, within `clip`. A pixel gets the same for every clip: parts left of the clip count. */
 export function rasterise(polygons: readonly Polygon[], whole: Rect, clip: Rect): Mask {
   const area = intersection(whole, clip);
   if (area.w === 0 || area.h === 0) return { ...area, cover: new Uint8Array(0) };

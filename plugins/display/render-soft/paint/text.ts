@@ -19,7 +19,7 @@ export interface TextStyle {
   readonly tabular: boolean;
 }
 
-/** Of a text that names no role. */
+/** Line height of a text without a role, in shares of its size. */
 const LINE = 1.3;
 /** Pixels of letters that are kept. */
 const MOST_PIXELS = 2 << 20;

@@ -5,7 +5,7 @@ export interface QuestionWords {
   readonly asks: string;
   readonly yes: string;
   readonly no: string;
-  /** What became of it, before the title. */
+  /** Outcome, before the title. */
   readonly refused: string;
 }
 
@@ -48,7 +48,7 @@ export interface Strings {
     readonly done: (plugin: string) => string;
   };
   readonly goodbye: string;
-  /** What is answered to what is said while a question is open. */
+  /** Answers to sentences while a question is open. */
   readonly answers: {
     readonly none: string;
     /** It came in the middle of the sentence. */
@@ -58,6 +58,6 @@ export interface Strings {
     readonly more: string;
     readonly onScreen: string;
   };
-  /** What can be said while a question is open; templates of the intents plugin. None allows, and none may sound as if it did. */
+  /** Sentences while a question is open; templates of the intents plugin. None allows, and none may sound as if it did. */
   readonly said: Readonly<Record<'refuse' | 'show', { readonly title: string; readonly sentences: readonly string[] }>>;
 }
