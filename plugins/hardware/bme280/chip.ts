@@ -9,7 +9,7 @@ const RESET = 0xb6;
 const FORCED = 1;
 const STATUS = { measuring: 0x08, updating: 0x01 } as const;
 const DATA_LENGTH = 8;
-/** What an input that was not measured reads. */
+/** Reading of an input that was not measured. */
 const SKIPPED = 0x80000;
 const START_MS = 2;
 

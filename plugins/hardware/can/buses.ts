@@ -1,4 +1,4 @@
-/** CAN buses by handle: one configuration each, frames to those whose filters they pass, the state of the controller. */
+/** CAN buses by handle: each handle has one configuration and gets the frames that its filters pass, and the state of the controller. */
 
 import { CoreError } from '@device-core/plugin-api';
 import {
@@ -99,7 +99,7 @@ export class Buses {
   take(endpoint: string, event: EndpointEvent): void {
     const { op, lost, data } = event;
     const rows = this.#options.table.on(endpoint);
-    // What the bridge dropped may have been of interest to any of them.
+    // Frames dropped by the bridge may have matched any of the handles.
     for (const row of rows) this.countsOf(row).lost += lost;
     if (op === EVENT.state) this.#became(endpoint, data);
     const frame = op === EVENT.received ? frameIn(event) : undefined;

@@ -1,4 +1,4 @@
-/** What a controller lets through: what its handles want while somebody hears them, nothing else. Each frame for nobody would wake host and bridge three times. */
+/** Filters of a controller: frames pass only for handles with a listener. Each other frame would wake host and bridge three times. */
 
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import {
@@ -13,17 +13,17 @@ import { EVERYTHING, filterBody, NOTHING, OP, SLOTS } from './messages.ts';
 
 const DEADLINE_MS = 1_000;
 const FIRST: BusCallOptions = { first: true };
-/** Until the next try, twice as long after each. */
+/** Milliseconds before the next try, twice as long after each. */
 const AGAIN_MS = 500;
 const LONGEST_AGAIN_MS = 30_000;
-/** What a controller says that has no filters. */
+/** Answers of a controller without filters. */
 const REFUSED: ReadonlySet<unknown> = new Set(['UNSUPPORTED', 'INVALID']);
 
 export interface FiltersOptions {
   readonly table: HandleTable<CanHandle>;
   readonly user: BusUser<CanHandle>;
   readonly scope: Scope;
-  /** Each frame is published: somebody hears always. */
+  /** Each frame is published: all handles have a listener. */
   readonly always: boolean;
 }
 
@@ -45,7 +45,7 @@ export class Filters {
     this.#options = options;
   }
 
-  /** Somebody hears a handle, until it is disposed of. The controller is asked at once: before whatever is sent next. */
+  /** Counts a listener of a handle, until it is disposed of. The request to the controller leaves at once: before any later one. */
   hear(handle: string): Disposable {
     this.#count(handle, 1);
     let heard = true;

@@ -12,7 +12,7 @@ export interface Outcome {
 }
 
 export class Answer {
-  /** What the host set aside for it. */
+  /** Maximum bytes that the host set aside for the answer. */
   readonly #limit: number;
   readonly #chunks: Uint8Array[] = [];
   #expected: number | undefined;

@@ -46,12 +46,12 @@ export class Arq {
     return this.#next - this.#base;
   }
 
-  /** What goes into the `ack` field. */
+  /** Value of the `ack` field. */
   get ack(): number {
     return this.#expected & 0xff;
   }
 
-  /** What goes into the `seq` field: of the packet about to be sent, or the next one to be built. */
+  /** Value of the `seq` field: of the packet about to be sent, or the next one to be built. */
   get seq(): number {
     return this.#unsent & 0xff;
   }
@@ -103,7 +103,7 @@ export class Arq {
     return offset >= 0x100 - this.window ? 'duplicate' : 'ahead';
   }
 
-  /** One transaction is over, whatever it brought. */
+  /** Counts a transaction that is over, with any outcome. */
   tick(): void {
     this.#transaction++;
   }

@@ -1,4 +1,4 @@
-/** What an operator may ask of the bridge itself. */
+/** Operations on the bridge itself, for operators. */
 
 import { exactly, outflowOfLines } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
@@ -39,7 +39,7 @@ const ENDPOINT: JsonSchema = {
 };
 
 export function bridgeOperations(bridge: BridgeService, requests: Requests): readonly Operation<never, unknown>[] {
-  /** The bridge's own counters, undefined while nobody can ask it. */
+  /** Counters of the bridge; undefined while it cannot answer. */
   const counters = async ({ descriptor, name }: EndpointRow, signal: AbortSignal) => ({
     ep: descriptor.ep,
     class: descriptor.class,

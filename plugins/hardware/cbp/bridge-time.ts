@@ -3,7 +3,7 @@
 const ROUND = 2 ** 32;
 /** A round trip this much longer than the shortest of late says less of the other clock than what is known already. */
 const LATE = 2;
-/** What is known grows stale: a crystal drifts by some 50 us in a second. */
+/** Age at which a clock offset is stale: a crystal drifts by some 50 us in a second. */
 const STALE_MS = 30_000;
 
 export class BridgeTime {
@@ -25,7 +25,7 @@ export class BridgeTime {
     this.#bridgeUs = bridgeUs >>> 0;
   }
 
-  /** Host milliseconds of a time of the bridge; `now` where nothing is known yet. Never later than now: an event is told after it happened. */
+  /** Host milliseconds of a time of the bridge, `now` at most: an event arrives after it happened; `now` while nothing is known. */
   toHost(bridgeUs: number, now: number): number {
     return this.known ? Math.min(now, this.#nearest(bridgeUs)) : now;
   }

@@ -12,9 +12,9 @@ import { type GivenUp, Request, type RequestOptions } from './request.ts';
 import { STATUS } from './status.ts';
 
 const REQ_HEAD = 8;
-/** What the host waits beyond the bridge's deadline. */
+/** Milliseconds that the host waits beyond the bridge's deadline. */
 const MARGIN_MS = 250;
-/** What the bridge may take to say that it had not begun what its caller does not wait for any more. */
+/** Milliseconds in which the bridge may answer a recall of a request that has not begun. */
 const RECALL_MS = 150;
 /** How long the bridge may owe the FIN of a request that was given up. */
 const ABANDONED_MS = 5_000;
@@ -23,7 +23,7 @@ const MAX_QUEUED = 256;
 /** `recall` stops what has not begun and leaves alone what has: bridges of minor version 1 know it. */
 export const CANCEL_REASON = { user: 0, deadline: 1, recall: 2 } as const;
 
-/** What a channel needs of its link. */
+/** Calls of a channel to its link. */
 export interface ChannelLink {
   readonly clock: Clock;
   /** The bridge knows the reason `recall`. */
@@ -237,7 +237,7 @@ export class Channel {
     request.timer = afterOwnTime(clock, ms, () => this.#abandon(request, end));
   }
 
-  /** Its caller is told, and it goes on: its own limit holds. */
+  /** Settles the request for its caller; the bridge still runs it to the request's own limit. */
   #letGo(request: Request, end: GivenUp): void {
     const { timer } = request;
     request.timer = undefined;

@@ -1,4 +1,4 @@
-/** What the bridge has: read with ENUM and NAME each time a session opens, found by label. */
+/** Endpoints of the bridge: read with ENUM and NAME each time a session opens, found by label. */
 import { crc32 } from 'node:zlib';
 import type { Endpoint } from '@device-core/plugin-api/services/endpoints';
 import type { Outcome } from './answer.ts';
@@ -11,7 +11,7 @@ import { SYS } from './sys.ts';
 const DEADLINE_MS = 1_000;
 /** Bytes. */
 const NAME_LIMIT = 64;
-/** What an answer of SYS may have: a name that is too long is refused by itself. */
+/** Maximum bytes of an answer of SYS: a name that is too long is refused by a check on its length. */
 const ANSWER_LIMIT = 512;
 /** Controls, marks of direction, line ends, halves of pairs, what Unicode has not given away. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u;
@@ -24,7 +24,7 @@ export interface EndpointRow {
   readonly name: string;
 }
 
-/** An endpoint that nobody can use, because its name is none. */
+/** Endpoint that cannot be used, because its name is invalid. */
 export interface RefusedEndpoint {
   readonly ep: number;
   /** `its name has control characters ("a\u0000")` */
@@ -52,7 +52,7 @@ export async function readTable(sys: Channel, count: number, tableCrc: number): 
   const refused: RefusedEndpoint[] = [];
   for (const { descriptor, name, wrong } of found) {
     const shared = name !== undefined && times.get(name)! > 1;
-    // Whatever SYS is called: it is the one with number 0.
+    // SYS is the endpoint with number 0, under any name.
     if (descriptor.ep === 0) {
       rows.push({ descriptor, name: SYS_NAME });
       continue;
@@ -83,7 +83,7 @@ function readName({ status, body }: Outcome): { readonly name?: string; readonly
   return { name };
 }
 
-/** What a row is to the rest of the device. `byteUs` is what a byte takes on the link. */
+/** Endpoint as the rest of the device sees it. `byteUs`: microseconds of a byte on the link. */
 export function endpointOf({ descriptor, name }: EndpointRow, boot: string, byteUs: number): Endpoint {
   const { version, maxInflight, maxTransfer } = descriptor;
   return { name, class: descriptor.class, version, maxInflight, maxTransfer, byteUs, boot };

@@ -1,4 +1,4 @@
-/** Who hears of the events of which endpoint. They stay over sessions: an endpoint is known by its label. */
+/** Listeners of events, by endpoint. They stay over sessions: an endpoint is known by its label. */
 
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
@@ -10,7 +10,7 @@ export class EventListeners {
   readonly #log: Logger;
   readonly #began: (endpoint: string) => void;
 
-  /** `began` is called when somebody begins to listen where nobody did. */
+  /** `began` is called for the first listener of an endpoint. */
   constructor(log: Logger, began: (endpoint: string) => void) {
     this.#log = log;
     this.#began = began;

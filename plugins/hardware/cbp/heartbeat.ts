@@ -18,7 +18,7 @@ export class Heartbeat {
     this.#lastLife = clock.monotonic();
   }
 
-  /** Of the last PING that was answered. */
+  /** Round trip of the last PING that was answered. */
   get rttUs(): number | undefined {
     return this.#rttUs;
   }
@@ -41,7 +41,7 @@ export class Heartbeat {
     return this.#token;
   }
 
-  /** When the PING that it answers was sent; undefined for one that nobody waits for. */
+  /** Time at which the answered PING was sent; undefined for an answer without a waiting PING. */
   pong(token: number, now: number): number | undefined {
     if (this.#unanswered?.token !== token) return undefined;
     const { last } = this.#unanswered;

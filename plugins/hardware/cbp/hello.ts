@@ -33,7 +33,7 @@ export interface Firmware {
 
 export const NO_FIRMWARE: Firmware = { major: 0, minor: 0, patch: 0, reset: 0 };
 
-/** What the bridge says of its last reset. */
+/** Reasons that the bridge gives for its last reset. */
 export const RESET_REASONS = ['unknown', 'power', 'pin', 'watchdog', 'software', 'fault'] as const;
 
 export function sidOf(nonce: number): number {

@@ -60,7 +60,7 @@ export class Host {
   #degraded = false;
   #assessAt = 0;
   #refused: readonly RefusedEndpoint[] = [];
-  /** Since when the events of an endpoint are heard whose bridge has kept older ones. */
+  /** Time since which an endpoint has a listener, while its bridge may still send older events. */
   readonly #heardSince = new Map<number, number>();
   #epochMs = Number.NEGATIVE_INFINITY;
 
@@ -130,7 +130,7 @@ export class Host {
     return resets === undefined ? boot : `${boot}.${resets}`;
   }
 
-  /** It has been reset by itself: whoever gave it settings hears of it now. */
+  /** The endpoint has been reset by itself: plugins that configured it hear of it now. */
   forgot(endpoint: string): void {
     this.#resets.set(endpoint, (this.#resets.get(endpoint) ?? 0) + 1);
     for (const listener of this.#news) listener();
@@ -184,7 +184,7 @@ export class Host {
       this.link.confirm();
       this.#tell(undefined);
     } catch (error) {
-      // The session has ended already: its end was told, and the link opens the next one.
+      // The session has ended already: its end was reported, and the link opens the next one.
       if (this.link.session !== session) return;
       this.link.restart(reasonOf(error));
     }
@@ -205,7 +205,7 @@ export class Host {
     const now = this.clock.monotonic();
     const since = this.#heardSince.get(ep);
     if (since !== undefined) {
-      // What the bridge kept from before anybody listened is nobody's.
+      // Events that the bridge kept from before the first listener are dropped.
       if (!session.time.isBetween(timestampUs, since - TIME_SLACK_MS, now + TIME_SLACK_MS)) return;
       this.#heardSince.delete(ep);
     }
@@ -213,13 +213,13 @@ export class Host {
     this.events.tell(row.name, { op, at: Math.round(atUs / 1_000), atUs, timestampUs, lost, data });
   }
 
-  /** Those of the bridge itself are always heard, and nobody knows yet who wants those of an endpoint that is in no table. */
+  /** Events of the bridge itself always have a listener; those of an endpoint in no table may have one. */
   #isHeard(ep: number): boolean {
     const row = this.#rows?.find(({ descriptor }) => descriptor.ep === ep);
     return ep === 0 || !row || this.events.has(row.name);
   }
 
-  /** Somebody listens again: the bridge may have kept events meanwhile. */
+  /** A first listener came: the bridge may have kept events meanwhile. */
   #heard(endpoint: string): void {
     const ep = this.#rows?.find(({ name }) => name === endpoint)?.descriptor.ep;
     if (ep !== undefined && this.link.session?.frames.hear(ep)) this.#heardSince.set(ep, this.clock.monotonic());

@@ -45,7 +45,7 @@ export const plugin = definePlugin<{ port: typeof bridgePort }, CbpConfig>({
     host.provide(bridge, service);
     const source = new BridgeSource(bridgeHost, requests);
     host.when(endpoints, async (hub, scope) => {
-      // Where the hub stands in another process, it has the state of the source on its way to it before the answer is here.
+      // A hub in another process has the state of the source on its way to it before the answer is here.
       await scope.use('source of endpoints', hub.serve(source));
     });
     host.when(operations, (table, scope) => {

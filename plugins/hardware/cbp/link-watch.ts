@@ -1,4 +1,4 @@
-/** What the rest of the device hears of the link: `bridge.link` events, one line in the log, and the end of the first attempt. */
+/** Link as the rest of the device sees it: `bridge.link` events, one line in the log, and the end of the first attempt. */
 import { afterOwnTime, type Bus, type Logger } from '@device-core/plugin-api';
 import type { LinkState } from '@device-core/plugin-api/services/bridge';
 import { type Host, STOPPED } from './host.ts';
@@ -19,7 +19,7 @@ export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
   });
 }
 
-/** Resolves when the link is up, has failed once, or `waitMs` of its own time are over: so that the device can say it is ready when its bridge is. */
+/** Resolves when the link is up, has failed once, or `waitMs` of run time are over: a device is ready with its bridge. */
 export async function firstAttempt(host: Host, waitMs: number): Promise<void> {
   if (waitMs === 0) return;
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -26,7 +26,7 @@ export class Pump {
     this.#wakeUp?.();
   }
 
-  /** Until the signal is aborted; the transaction under way is awaited. */
+  /** Runs until the signal is aborted; the transaction under way is awaited. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.wake(), { once: true });
     this.#link.wired = !(await this.#port.info()).polled;

@@ -6,12 +6,12 @@ import { statusName } from './status.ts';
 /** `queued` has sent nothing, `open` has sent its first fragment, `abandoned` has been settled while the bridge still owes its FIN. */
 export type RequestState = 'queued' | 'open' | 'abandoned';
 
-/** Whose time was over: the caller's, which counts from the call on, or the transfer's, which counts from its turn on. */
+/** Clock of a timeout: the caller's, which counts from the call on, or the transfer's, which counts from its turn on. */
 export type TimeoutClock = 'caller' | 'transfer';
 
 /** How a request ended for its caller. */
 export interface RequestOutcome extends Outcome {
-  /** What is known of it where the status is not OK. */
+  /** Extent to which the request was executed, where the status is not OK. */
   readonly executed: Executed;
   readonly clock: TimeoutClock;
 }
@@ -22,11 +22,11 @@ export type GivenUp = Pick<RequestOutcome, 'status'> & Partial<Pick<RequestOutco
 export interface RequestOptions {
   readonly op: number;
   readonly body: Uint8Array;
-  /** The transfer's own limit as the bridge is told it, milliseconds; 0 = its default. */
+  /** Limit of the transfer as sent to the bridge, milliseconds; 0 = its default. */
   readonly deadlineMs: number;
-  /** What the host waits from the request's turn on, milliseconds, before it adds its own margin. */
+  /** Host's wait from the request's turn on, milliseconds, before its margin is added. */
   readonly patienceMs: number;
-  /** What the caller waits, the queue included; no limit if absent. */
+  /** Caller's wait, the queue included; no limit if absent. */
   readonly callerMs?: number;
   /** Most response bytes that it takes. */
   readonly answerLimit: number;
@@ -48,11 +48,11 @@ export class Request implements Omit<RequestOptions, 'callerMs'> {
   retried = false;
   /** Everything before it on its endpoint has ended, and since when: it runs, or is about to. */
   turnAt: number | undefined;
-  /** Of the transfer. */
+  /** Timer of the transfer. */
   timer: Disposable | undefined;
   /** How it ends for its caller where the bridge calls it off. */
   givenUp: GivenUp | undefined;
-  /** Of the caller. */
+  /** Timer of the caller. */
   patience: Disposable | undefined;
   answer: Answer;
   readonly #resolve: (outcome: RequestOutcome) => void;

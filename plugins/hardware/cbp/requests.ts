@@ -4,7 +4,7 @@ import type { EndpointRow } from './endpoint-table.ts';
 import type { Host } from './host.ts';
 import { STATUS, statusError } from './status.ts';
 
-/** What the host waits for an answer where the caller leaves the deadline to the endpoint. */
+/** Milliseconds that the host waits for an answer where the caller leaves the deadline to the endpoint. */
 const PATIENCE_MS = 5_000;
 const ANSWER_LIMIT = 65_536;
 

@@ -1,6 +1,6 @@
 /**
- * Who gets the room of a packet (cbp.md section 8). Classes in order, each leaving a quarter free while a lower one waits; inside a class round
- * robin with a cursor of its own: one cursor for all let bulk endpoints set back the interactive ones.
+ * Shares the room of a packet (cbp.md section 8). Classes come in order, each leaving a quarter free while a lower one waits. Inside a
+ * class it goes round robin, with one cursor for each class: a common cursor let bulk endpoints set back the interactive ones.
  */
 import type { PayloadWriter } from './frame.ts';
 
@@ -63,7 +63,7 @@ export class Scheduler {
           if (refused === undefined) this.#cursors[priority] = (index + 1) % sources.length;
         } else refused ??= index;
       }
-      // Whoever found no room comes first in the next packet, else two endpoints that fill a packet between them would starve a third.
+      // A source without room comes first in the next packet, else two endpoints that fill a packet between them would starve a third.
       if (refused !== undefined) this.#cursors[priority] = refused;
     }
   }

@@ -19,7 +19,7 @@ const GOAWAY_BACKOFF_MS = 100;
 
 export interface SessionOptions {
   readonly clock: Clock;
-  /** What the bridge answered. */
+  /** Answer of the bridge to the greeting. */
   readonly hello: Hello;
   /** Minor version of the protocol that it speaks. */
   readonly minor: number;

@@ -40,14 +40,14 @@ export function statusName(code: number): string {
 
 export interface FailedRequest {
   readonly endpoint: string;
-  /** What the request was, for the message. */
+  /** Name of the request, for the message. */
   readonly what: string;
   /** The limit it had, milliseconds. */
   readonly deadlineMs: number;
   readonly reason?: string | undefined;
-  /** What of it has happened; what the status alone says if absent. */
+  /** Extent of execution; the status decides if absent. */
   readonly executed?: Executed;
-  /** Whose limit was over. */
+  /** Clock whose limit was over. */
   readonly clock?: 'caller' | 'transfer';
 }
 

@@ -1,4 +1,4 @@
-/** What the bridge tells of itself: lines for the log, and endpoints that went or came back (cbp.md section 10). */
+/** Events of the bridge itself: lines for the log, and endpoints that went or came back (cbp.md section 10). */
 import type { Clock, Logger } from '@device-core/plugin-api';
 import type { EndpointRow } from './endpoint-table.ts';
 import { SYS_EVENT } from './sys.ts';

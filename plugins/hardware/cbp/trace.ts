@@ -1,4 +1,4 @@
-/** What host and bridge say to each other, decoded, for whoever watches. While nobody does, a transaction costs one question more. */
+/** Decoded traffic of host and bridge, for watchers. Without one, a transaction costs one check more. */
 import type { Clock } from '@device-core/plugin-api';
 import type { EndpointRow } from './endpoint-table.ts';
 import { FRAME, type Frame } from './frame.ts';
@@ -31,9 +31,9 @@ export interface Traced {
   readonly frame: string;
   readonly endpoint?: string;
   readonly rid?: number;
-  /** Of a request or an event. */
+  /** Operation of a request or an event. */
   readonly op?: string;
-  /** Of the end of an answer. */
+  /** Status at the end of an answer. */
   readonly status?: string;
   readonly last?: boolean;
   /** Length of the body, and its beginning in hex. */
@@ -55,7 +55,7 @@ export class Trace {
     this.#rows = rows;
   }
 
-  /** Somebody watches. */
+  /** True while there is a watcher. */
   get on(): boolean {
     return this.#listeners.size > 0;
   }

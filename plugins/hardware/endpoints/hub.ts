@@ -20,7 +20,7 @@ interface Row {
 interface Listener {
   readonly endpoint: string;
   readonly fn: (event: EndpointEvent) => void;
-  /** What it has at each source. */
+  /** Subscription at each source. */
   readonly heard: Map<Row, Disposable>;
 }
 

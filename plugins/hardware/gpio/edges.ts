@@ -37,7 +37,7 @@ export class Edges {
     const [line, level] = data;
     if (op !== EDGE_EVENT || line === undefined || level === undefined) return;
     const rows = this.#table.on(endpoint);
-    // Whose edges the bridge dropped it does not tell: it may have been those of any line that has any.
+    // The bridge does not name the lines of dropped edges: any line with edges may have lost some.
     if (lost > 0)
       for (const row of rows) if ((row.handle.edge ?? 'none') !== 'none') this.countsOf(row).lostEdges += lost;
     for (const row of rows) {

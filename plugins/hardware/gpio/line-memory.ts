@@ -51,7 +51,7 @@ export class LineMemory {
     return new LineMemory(await KeptFile.open(path, FORM, scope, log), machine?.trim());
   }
 
-  /** What a line has, where its endpoint was given it in the same run of the endpoint. */
+  /** Settings of a line, where its endpoint got them in the same run of the endpoint. */
   recall(endpoint: string, line: number, boot: string): LineSettings | undefined {
     const known = this.#lines[`${endpoint}/${line}`];
     return known?.boot === boot ? known.settings : undefined;

@@ -80,7 +80,7 @@ export class Lines implements Pick<Gpio, 'read' | 'write' | 'configure'> {
   }
 }
 
-/** What a line keeps until its endpoint is reset, all members filled in. */
+/** Settings that a line keeps until its endpoint is reset, all members filled in. */
 function settingsOf(handle: GpioHandle): LineSettings {
   const { line, direction, pull = 'none', edge = 'none', debounceUs = 0, safe = 'keep' } = handle;
   return { line, direction, pull, edge, debounceUs, safe };

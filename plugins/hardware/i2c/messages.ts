@@ -3,7 +3,7 @@ import { CoreError } from '@device-core/plugin-api';
 import type { I2cHandle, I2cSegment } from '@device-core/plugin-api/services/i2c';
 
 export const OP = { transfer: 0x01, configure: 0x02, recover: 0x03 } as const;
-/** Of all segments of one transfer together. */
+/** Maximum bytes of all segments of one transfer together. */
 export const MAX_BYTES = 4_096;
 const MAX_SEGMENTS = 16;
 const HEAD = 4;

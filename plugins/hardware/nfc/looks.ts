@@ -8,7 +8,7 @@ export interface LookSettings {
   readonly idlePollMs: number;
 }
 
-/** What is looked at. */
+/** Readers that are polled for tags. */
 export interface Looked {
   readonly size: number;
   look(): Promise<void>;

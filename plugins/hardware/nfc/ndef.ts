@@ -5,7 +5,7 @@ import type { NdefRecord } from '@device-core/plugin-api/services/nfc';
 const FLAG = { begin: 0x80, end: 0x40, chunked: 0x20, short: 0x10, id: 0x08 } as const;
 const TNF = { empty: 0, wellKnown: 1, mime: 2, uri: 3, external: 4 } as const;
 const UTF16 = 0x80;
-/** What the first byte of a URI record stands for. */
+/** Prefixes of a URI record, by its first byte. */
 const PREFIXES = [
   '',
   'http://www.',

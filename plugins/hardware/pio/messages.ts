@@ -5,7 +5,7 @@ import type { PioMachineConfig, PioWidth } from '@device-core/plugin-api/service
 export const OP = { load: 0x01, configure: 0x02, enable: 0x03, write: 0x04, read: 0x05 } as const;
 export const IRQ_EVENT = 0x80;
 export const MAX_INSTRUCTIONS = 32;
-/** Of one transfer. */
+/** Maximum bytes of one transfer. */
 export const MAX_BYTES = 4_092;
 const ANYWHERE = 0xff;
 /** Fixed point, 16.8. */

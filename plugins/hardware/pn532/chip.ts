@@ -12,7 +12,7 @@ const READY = 0x01;
 const ACK_MS = 250;
 const ANSWER_MS = 500;
 const POLL_MS = 2;
-/** Of the time it took last. What comes earlier is found step by step; to ask too early costs a request. */
+/** Share of the last duration to wait. An earlier answer is found step by step; a request that is too early is wasted. */
 const EARLIER = 0.98;
 /** Bit of the SAK that a Type 2 tag does not set: it speaks ISO 14443-4. */
 const ISO14443_4 = 0x20;
@@ -23,7 +23,7 @@ export class Pn532 {
   readonly #handle: string;
   readonly #clock: Clock;
   #awake = false;
-  /** Milliseconds that the ACK and the answer to each command took last: nobody asks before it is likely to be there. */
+  /** Milliseconds that the ACK and the answer to each command took last: requests before that are wasted. */
   readonly #took = new Map<string, number>();
 
   constructor(i2c: I2c, handle: string, clock: Clock) {
@@ -78,7 +78,7 @@ export class Pn532 {
       return decodeFrame(answer, command);
     } catch (error) {
       this.#awake = false; // it may have been reset; it is set up again when it answers
-      // What could not be asked for is the answer: the chip may have done what it was told.
+      // Failed polls leave the command sent: the chip may have executed it.
       throw sent && executedIn(error) === 'no' ? saysExecuted(error, 'unknown') : error;
     }
   }
@@ -91,7 +91,7 @@ export class Pn532 {
       const asked = this.#clock.monotonic();
       const bytes = await this.#i2c.transfer(this.#handle, [{ read: 1 + length }], options);
       if (bytes[0] === READY) {
-        // What was there already may be there earlier the next time.
+        // An answer that was ready at the first request may be ready earlier the next time.
         this.#took.set(what, first ? usual * EARLIER : asked - began);
         return bytes.subarray(1);
       }

@@ -20,7 +20,7 @@ interface Area {
 }
 
 interface Found {
-  /** Of the TLV block, from the beginning of the data area. */
+  /** Offset of the TLV block, from the beginning of the data area. */
   readonly at: number;
   /** Undefined where there is none: the place is where one can begin. */
   readonly message: Uint8Array | undefined;
@@ -42,7 +42,7 @@ export class Type2Tag {
     return message ?? new Uint8Array(0);
   }
 
-  /** First the length 0, last the length that it has: whoever takes the tag away in between has an empty one. */
+  /** Writes the length 0 first and the real length last: a tag that is taken away in between is empty. */
   async write(message: Uint8Array): Promise<void> {
     const area = await this.#area();
     if (!area.writable) this.#fail('it is locked');

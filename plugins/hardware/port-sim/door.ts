@@ -6,14 +6,14 @@ import { CoreError, descriptorOf, type Logger, reasonOf } from '@device-core/plu
 import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
 import type { Processes } from '@device-core/plugin-api/services/processes';
 
-/** Refusals that are told one by one: a guest that knocks on and on fills no log. */
+/** Maximum refusals in the log: a guest that knocks on and on fills no log. */
 const TOLD_REFUSALS = 10;
 
 export interface DoorOptions {
   readonly path: string;
   readonly processes: Pick<Processes, 'ownerOf'>;
   readonly log: Logger;
-  /** Takes a connection whose bytes nobody has read. */
+  /** Takes a connection whose bytes are unread. */
   readonly hand: (socket: Socket) => void;
 }
 
@@ -43,7 +43,7 @@ export class Door implements Disposable {
     signal.throwIfAborted();
   }
 
-  /** Undefined while it is away: nobody comes in meanwhile. Where a device has none, the mode of the socket alone decides who can connect. */
+  /** Undefined while identity is away: no connection is taken meanwhile. In a device without identity the mode of the socket decides. */
   use(identity: Identity | undefined): void {
     this.#identity = identity;
     this.#away = identity === undefined;
@@ -84,7 +84,7 @@ export class Door implements Disposable {
   }
 
   async #stranger(peer: PeerCredentials): Promise<string | undefined> {
-    // Of the Core's own plugins, and of tests.
+    // Connections of the Core's own plugins and of tests pass.
     if (peer.pid === process.pid) return undefined;
     if (peer.uid !== 0 && peer.uid !== process.getuid?.()) return `its user is ${peer.uid}`;
     const owner = peer.owner ?? (await this.#options.processes.ownerOf(peer));

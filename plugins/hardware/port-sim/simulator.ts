@@ -89,7 +89,7 @@ export class Simulator implements AsyncDisposable {
     });
   }
 
-  /** A connection of somebody who steers it; its end where there is no simulator. */
+  /** Passes a connection of a steering peer to the simulator; ends it where there is no simulator. */
   hand(socket: Socket): void {
     const child = this.#child;
     if (!child?.connected) {
@@ -162,7 +162,7 @@ async function open(path: string): Promise<Socket> {
   return socket;
 }
 
-/** Where the Core keeps compiled modules: without it the program strips its types at each start, which takes longer than all else it does then. */
+/** Compile cache of the Core: without it the program strips its types at each start, which takes longer than all else it does then. */
 function cacheOfCore(): Readonly<Record<string, string>> {
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };

@@ -1,4 +1,4 @@
-/** What is used of the package spi-device, loaded when it is first needed: its addon may be missing, or built for another Node. */
+/** Used parts of the package spi-device, loaded when first needed: its addon may be missing, or built for another Node. */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 
 export interface SpiMessage {

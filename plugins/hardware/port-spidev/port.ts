@@ -24,7 +24,7 @@ export interface SpidevOptions {
   readonly log: Logger;
 }
 
-/** What a caller waits for. */
+/** Caller's wait for a transaction. */
 interface Waiting {
   readonly limit: OwnTimeLimit;
   readonly resolve: () => void;
@@ -91,7 +91,7 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
     this.#closed = true;
     this.#timer?.[Symbol.dispose]();
     this.problem = new CoreError('NOT_INITIALIZED', { reason: 'the port is closed' });
-    // A transaction that never ends keeps its descriptor: closing it underneath would hand the number to somebody else.
+    // A transaction that never ends keeps its descriptor: closing it underneath would hand the number to another file.
     if (this.#outstanding && !(await this.#settles(this.#outstanding))) return;
     await this.#close();
   }
@@ -158,7 +158,7 @@ export class SpidevPort implements BridgePort, AsyncDisposable {
       this.#options.log.warn({ device: this.#options.device, reason: reasonOf(error) }, 'the wire did not close');
   }
 
-  /** The kernel keeps no deadline. What fails after its own has nobody to be told. */
+  /** Deadline of a transaction, which the kernel does not keep. A failure after the deadline is dropped. */
   #inTime(message: SpiMessage): Promise<void> {
     const { clock, transactTimeoutMs } = this.#options;
     const { promise, resolve, reject } = Promise.withResolvers<void>();

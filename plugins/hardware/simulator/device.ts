@@ -10,7 +10,7 @@ import type { Control } from './controls.ts';
 import { ndefMessage, type TagRecords } from './ndef.ts';
 
 export type Params = Readonly<Record<string, unknown>>;
-/** Who asks, and until when. */
+/** Caller of an operation, with its signal and deadline. */
 export type Asking = Pick<CallContext, 'caller' | 'signal' | 'deadline'>;
 
 export interface DeviceParts {
@@ -21,7 +21,7 @@ export interface DeviceParts {
   readonly changed: () => void;
 }
 
-/** What is around the device; absent: nobody has said yet. */
+/** Surroundings of the device; an absent member was never set. */
 export interface Surroundings {
   readonly network?: Params;
   readonly power?: Params;
@@ -30,7 +30,7 @@ export interface Surroundings {
   readonly unplugged?: true;
 }
 
-/** What is told by plugins of its own, which the simulator steers; each while its plugin runs. */
+/** Services of simulating plugins that the simulator steers; each is there while its plugin runs. */
 export interface Steered {
   network?: NetworkSimulator | undefined;
   power?: PowerSimulator | undefined;
@@ -43,7 +43,7 @@ export class SimulatedDevice {
   #bridge: BridgeSimulator | undefined;
   #watching: Disposable | undefined;
   #watchers = 0;
-  /** Of the last look, while somebody watches. */
+  /** Bridge at the last look, while there is a watcher. */
   #view: BridgeView | undefined;
   #around: Surroundings = {};
 
@@ -71,7 +71,7 @@ export class SimulatedDevice {
     this.#parts.changed();
   }
 
-  /** The bridge is looked at while somebody watches, and never else. */
+  /** Watches the bridge; it is looked at only while there is a watcher. */
   watch(): Disposable {
     this.#watchers += 1;
     if (this.#watchers === 1) this.#watch();
@@ -86,7 +86,7 @@ export class SimulatedDevice {
     };
   }
 
-  /** What can be seen of the bridge; undefined where it is not there. */
+  /** View of the bridge; undefined where it is not there. */
   async view(): Promise<BridgeView | undefined> {
     if (this.#view) return this.#view;
     try {

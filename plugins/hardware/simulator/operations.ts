@@ -6,7 +6,7 @@ import { CONTROLS, type Control } from './controls.ts';
 import type { Params, SimulatedDevice } from './device.ts';
 import type { Stage } from './stage.ts';
 
-/** Who holds what is wired to the device: what it senses is no business of apps. */
+/** Capability to wire the device: its senses are no business of apps. */
 export const CAPABILITY = 'system.bridge';
 const OBJECT = { type: 'object' } as const;
 
@@ -45,7 +45,7 @@ function ofControl(control: Control, { simulated, stage }: ControlParts): Operat
   };
 }
 
-/** What the operation behind a control may answer with, beyond what all do. */
+/** Errors of the operation behind a control, beyond those of all. */
 function more({ operation, id }: Control): Operation['errors'] {
   if (id === 'hear') return ['AUDIO_UNAVAILABLE', 'METHOD_NOT_FOUND', 'CAPABILITY_DENIED'];
   return operation || id === 'heal' ? ['CANCELLED', 'METHOD_NOT_FOUND', 'CAPABILITY_DENIED'] : [];

@@ -35,7 +35,7 @@ export async function playScenario(scenario: ReadScenario, scene: Scene, signal:
 }
 
 async function play({ do: name, params = {}, expect }: Step, scene: Scene, signal: AbortSignal): Promise<void> {
-  // What follows from a step may come before its answer does.
+  // An event that follows from a step may come before the step's answer does.
   using expected = expect && expectation(expect, scene);
   // A copy: defaults are filled in where it arrives.
   if (name !== undefined) await scene.run(name, structuredClone(params), signal);

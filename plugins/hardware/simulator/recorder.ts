@@ -1,4 +1,4 @@
-/** What was done by hand, as steps. Pure: time and controls come in. */
+/** Controls used by hand, as steps. Pure: time and controls come in. */
 
 import type { Scenario, Step } from './scenario.ts';
 import { MOST_BYTES, MOST_MS, MOST_STEPS } from './scenario-schema.ts';

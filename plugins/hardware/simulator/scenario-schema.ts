@@ -5,7 +5,7 @@ import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 export const MOST_STEPS = 1_000;
 export const MOST_BYTES = 512 << 10;
-/** Of a whole scenario. */
+/** Maximum milliseconds of a whole scenario. */
 export const MOST_MS = 3_600_000;
 const MOST_WAIT_MS = 60_000;
 

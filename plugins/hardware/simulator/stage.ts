@@ -28,7 +28,7 @@ interface Playing {
   step: number;
 }
 
-/** What there is to be seen of it. */
+/** Visible state of the stage. */
 export interface StageView {
   readonly recording?: {
     readonly name: string;
@@ -91,7 +91,7 @@ export class Stage {
     this.#parts.changed();
   }
 
-  /** By hand, or by whoever plays; a scenario that is played is not recorded. */
+  /** Records a control used by hand; controls of a played scenario are not recorded. */
   did(name: string, params: Readonly<Record<string, unknown>>): void {
     if (!this.#recorder) return;
     this.#recorder.recorder.did(name, params, this.#parts.clock.monotonic());
@@ -156,7 +156,7 @@ export class Stage {
         throw error;
       },
     );
-    // Where nobody waits the state says what became of it.
+    // A failure without a waiting caller is reported by the state.
     ended.catch(() => undefined);
     return { name: scenario.name, steps: scenario.steps.length, ms: lengthOf(scenario.steps), done: ended, stop };
   }

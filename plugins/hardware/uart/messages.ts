@@ -22,7 +22,7 @@ export function deadlineOf({ baud, bits = 8, stop = 1 }: UartSettings, bytes: nu
   return Math.ceil((2 * bytes * (2 + bits + stop) * 1_000) / baud) + SLACK_MS;
 }
 
-/** What the answer to WRITE says was written. Throws TRANSFER_FAILED. */
+/** Number of bytes written, from the answer to WRITE. Throws TRANSFER_FAILED. */
 export function writtenIn(answer: Uint8Array, handle: string): number {
   if (answer.length < 4) throw answeredTooLittle(handle);
   return Buffer.from(answer.buffer, answer.byteOffset, 4).readUInt32LE();

@@ -23,7 +23,7 @@ interface Port {
   received: number;
   /** Bytes, in the Core. */
   lost: number;
-  /** Of bytes, on the bridge. */
+  /** Packets of bytes lost on the bridge. */
   lostPackets: number;
   lineErrors: number;
   healing: Disposable | undefined;
@@ -77,7 +77,7 @@ export class Ports {
         written += writtenIn(await user.request(row, { ...options, op: OP.write, body, deadlineMs }), name);
       }
     } catch (error) {
-      // Bytes that have left cannot be taken back, whatever became of the rest.
+      // Bytes that have left cannot be taken back, even where the rest failed.
       throw written > 0 ? saysExecuted(error, 'yes', { written }) : error;
     } finally {
       port.written += written;

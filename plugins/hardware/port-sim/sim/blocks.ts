@@ -31,7 +31,7 @@ const FLAG = { events: 1, streaming: 2, safeState: 8 } as const;
 type Shape = Omit<EndpointDescription, 'number' | 'label' | 'rxWindow' | 'maxInflight'>;
 type Tell = (op: number, data: Uint8Array) => void;
 
-/** What blocks need of the bridge they are part of. */
+/** Parts of the bridge that blocks use. */
 export interface BlockSurroundings {
   readonly clock: SimClock;
   readonly stateFolder: string | undefined;

@@ -85,7 +85,7 @@ export interface I2cSettings extends EndpointSettings {
   readonly maxSpeedHz: number;
   readonly maxTransfer: number;
   readonly targets: readonly ChipSettings[];
-  /** What happens to chips by itself. */
+  /** Changes of chips by time. */
   readonly script: readonly {
     readonly atMs: number;
     readonly everyMs: number;
@@ -101,7 +101,7 @@ export interface UartSettings extends EndpointSettings {
   readonly baud: number;
   readonly loopback: boolean;
   readonly eventQueue: number;
-  /** What the other end says. */
+  /** Texts from the other end, by time. */
   readonly script: readonly { readonly atMs: number; readonly everyMs: number; readonly text: string }[];
 }
 
@@ -122,7 +122,7 @@ export interface CanSettings extends EndpointSettings {
 
 export interface PioSettings extends EndpointSettings {
   readonly class: 'pio';
-  /** The GPIO endpoint whose lines it drives. */
+  /** Label of the GPIO endpoint whose lines it drives. */
   readonly gpio: string;
 }
 
@@ -165,7 +165,7 @@ export function checkBoard(board: unknown, name: string): Board {
   return checked;
 }
 
-/** What one endpoint names of another must be there. */
+/** Checks that an endpoint's references to another one exist. */
 function checkPlaces(endpoint: AnySettings, gpios: ReadonlyMap<string, number>, name: string): void {
   const fail = (reason: string) => {
     throw new BoardError(`cannot use board ${name}: ${reason}`);

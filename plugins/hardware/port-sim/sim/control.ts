@@ -1,4 +1,4 @@
-/** What a test or a demonstration may ask of a running simulator: one JSON object with one member a request. */
+/** Requests of a test or a demonstration to a running simulator: one JSON object with one member a request. */
 import { canFrame, changeChip } from './blocks.ts';
 import { checkFaults } from './board.ts';
 import { heal, type Steered, sightOf } from './sight.ts';
@@ -11,7 +11,7 @@ export interface ControlTarget extends Steered {
   die(transactions: number): void;
   /** Undoes both. */
   revive(): void;
-  /** Whoever asks is told the state after each change, at most once in so many milliseconds; 0: no more. */
+  /** Sends the state to the caller after each change, at most once in so many milliseconds; 0: no more. */
   watch(ms: number): void;
 }
 
@@ -73,14 +73,14 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     gpio.drive(numberOf(value, 'line'), value.level === null ? undefined : value.level === 1 ? 1 : 0);
     return undefined;
   },
-  /** `{endpoint, line, times}`: a line goes up and down so often, faster than anybody can be told. */
+  /** `{endpoint, line, times}`: a line goes up and down so often, faster than any listener hears. */
   pulse: ({ wire }, value) => {
     const gpio = blockOf(wire.bridge.blocks.gpios, value);
     for (let n = 0; n < numberOf(value, 'times'); n++)
       for (const level of [1, 0] as const) gpio.drive(numberOf(value, 'line'), level);
     return undefined;
   },
-  /** `{endpoint, recoveries, later?}`: somebody holds the I2C bus down until it was recovered so often; 0 lets go. `later` once the next transfer went out. */
+  /** `{endpoint, recoveries, later?}`: the I2C bus is held down until so many recoveries; 0 lets go. `later`: after the next transfer. */
   stick: ({ wire }, value) => {
     blockOf(wire.bridge.blocks.i2cs, value).stick(
       value.recoveries === null ? Number.POSITIVE_INFINITY : numberOf(value, 'recoveries'),

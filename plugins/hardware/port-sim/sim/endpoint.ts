@@ -20,7 +20,7 @@ export interface EndpointDescription {
   readonly rxWindow: number;
   readonly eventQueue: number;
   readonly maxTransfer: number;
-  /** Where the host leaves the deadline open; 0 = none. */
+  /** Deadline of a request for which the host names none; 0 = no deadline. */
   readonly defaultDeadlineMs: number;
 }
 
@@ -130,7 +130,7 @@ export class Endpoint {
     if (frame.fin) this.#incoming = undefined;
   }
 
-  /** Handled at once, whatever is queued. */
+  /** Cancels at once, ahead of the queue. */
   cancel(rid: number, reason: number): void {
     const job = this.#open.get(rid);
     if (!job || (reason === CANCEL.recall && this.#running?.job === job)) return;

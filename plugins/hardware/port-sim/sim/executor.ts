@@ -1,4 +1,4 @@
-/** What does the work of an endpoint, in the bridge's own time. */
+/** Executor of an endpoint's work, in the bridge's own time. */
 import type { SimClock } from './clock.ts';
 import type { Job } from './job.ts';
 
@@ -27,7 +27,7 @@ export interface Executor {
   start(job: Job): () => void;
   /** EP_RESET: default configuration. It outlasts sessions. */
   reset(): void;
-  /** What it has been given and keeps over sessions, for whoever watches the simulator. */
+  /** Settings that it was given and keeps over sessions, for watchers of the simulator. */
   readonly settings?: object;
   /** The watchdog fired: outputs to their safe values. */
   safe(): void;

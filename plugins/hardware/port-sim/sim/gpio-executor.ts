@@ -22,7 +22,7 @@ interface Line {
   debounceMs: number;
   latch: Level;
   safe: Level | 'keep';
-  /** What the world outside drives onto it. */
+  /** Level that the world outside drives onto it. */
   outside: Level | undefined;
   level: Level;
   quietUntil: number;
@@ -104,7 +104,7 @@ export class GpioExecutor implements Executor {
     };
   }
 
-  /** For whoever watches: each line, and what the world outside drives onto it. */
+  /** View for watchers: each line, and the level that the world outside drives onto it. */
   get view(): readonly {
     readonly direction: Line['direction'];
     readonly level: Level;

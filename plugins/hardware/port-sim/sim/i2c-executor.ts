@@ -1,4 +1,4 @@
-/** An I2C bus: transfers of segments at the speed of the bus, chips by address, and a bus that somebody holds down. */
+/** An I2C bus: transfers of segments at the speed of the bus, chips by address, and a bus that can be held down. */
 import type { ScriptedChip } from './chips/chip.ts';
 import type { SimClock } from './clock.ts';
 import { type Executor, type MessageResult, runMessage, STATUS } from './executor.ts';
@@ -45,7 +45,7 @@ export class I2cExecutor implements Executor {
   #stuck = 0;
   /** The same, from the end of the next transfer on. */
   #sticksLater = 0;
-  /** Transfers that were clocked, also those that the host was told nothing of. */
+  /** Transfers that were clocked, also those without an answer to the host. */
   clocked = 0;
   /** Chips that are not there for now. */
   readonly #gone = new Set<number>();
@@ -65,7 +65,7 @@ export class I2cExecutor implements Executor {
     return this.#targets.get(address);
   }
 
-  /** Fault: somebody holds SDA down until the bus was recovered so many times; `later` after the bytes of the next transfer went out. */
+  /** Fault: SDA is held down until so many recoveries of the bus; `later` after the bytes of the next transfer went out. */
   stick(recoveries: number, later = false): void {
     this.#stuck = later ? 0 : recoveries;
     this.#sticksLater = later ? recoveries : 0;
@@ -77,7 +77,7 @@ export class I2cExecutor implements Executor {
     else if (this.#gone.delete(address)) this.#targets.get(address)?.reset();
   }
 
-  /** For whoever watches: how often it must be recovered until it is free (null: for ever), and its chips. */
+  /** View for watchers: recoveries until the bus is free (null: for ever), and its chips. */
   get view(): object {
     const chips = [...this.#targets.values()].map((chip) => ({
       address: chip.address,
@@ -148,7 +148,7 @@ export class I2cExecutor implements Executor {
     return { status: this.#stuck > 0 ? STATUS.busStuck : STATUS.ok };
   }
 
-  /** What happens on the bus; `bytes` are those that were clocked. */
+  /** Runs a transfer on the bus; `bytes` are those that were clocked. */
   #transfer({ address, segments, data }: Transfer): MessageResult & { readonly bytes: number } {
     const target = this.#gone.has(address) ? undefined : this.#targets.get(address);
     const read: number[] = [];

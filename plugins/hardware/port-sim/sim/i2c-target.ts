@@ -1,4 +1,4 @@
-/** What may hang on an I2C bus of the board. */
+/** Targets on an I2C bus of the board. */
 
 /** A chip at register level. */
 export interface I2cTarget {

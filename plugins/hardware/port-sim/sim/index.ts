@@ -1,13 +1,13 @@
 /**
- * The door of the simulator, for the port: where the program is, how it is told what to be, and what travels over its socket. The program itself is
- * `main.ts`; it runs in a process of its own and imports nothing from outside of this folder but packages and Node.
+ * Entry to the simulator for the port: path of the program, its exit code, and the messages of its socket. The program itself
+ * is `main.ts`; it runs in its process and imports nothing from outside of this folder but packages and Node.
  */
 import { fileURLToPath } from 'node:url';
 
 export { KIND, type Message, MessageReader, writeMessage } from './messages.ts';
 
 export const PROGRAM = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** Of the program: the board cannot be used. */
+/** Exit code of the program: the board cannot be used. */
 export const EXIT_BAD_BOARD = 2;
 
 /** The file of a board: one of `boards/` by its name, or a path that ends in `.yaml`. */

@@ -8,7 +8,7 @@ interface Segment {
   overhead: number;
 }
 
-/** What an executor is given: bytes of the request as they arrive, and the way back. */
+/** Job of an executor: bytes of the request as they arrive, and the way back. */
 export class Job {
   readonly rid: number;
   readonly op: number;
@@ -17,7 +17,7 @@ export class Job {
   /** Next fragment number expected. */
   nextFragment = 0;
   arrived = 0;
-  /** The executor is told of bytes, and of room for its answer, by this. */
+  /** Called for new bytes, and for room for the answer. */
   onChange: (() => void) | undefined;
   deadline: Disposable | undefined;
   #status: number | undefined;
@@ -109,7 +109,7 @@ export class Job {
     this.#changed();
   }
 
-  /** The first call decides. Whatever of the request is still in the ring is dropped. */
+  /** Ends the job; the first call decides. Bytes of the request that are still in the ring are dropped. */
   finish(status: number): void {
     if (this.#status !== undefined) return;
     this.#status = status;

@@ -1,6 +1,6 @@
 /**
- * What travels between the port and the simulator's process over their Unix socket. A head of 8 bytes (u32 length of what follows, u8 kind, u8 level of the data-ready
- * line, u16 tag), then the bytes. Little endian.
+ * Messages between the port and the simulator's process over their Unix socket. A head of 8 bytes (u32 length of the rest, u8
+ * kind, u8 level of the data-ready line, u16 tag), then the bytes. Little endian.
  */
 
 export const KIND = {
@@ -16,7 +16,7 @@ export const KIND = {
   control: 5,
   /** From the simulator: `{ok: true, ...}` or `{ok: false, error}`. */
   answer: 6,
-  /** From the simulator, to whoever asked to `watch`: its state as JSON, after a change. */
+  /** From the simulator, to a connection that sent `watch`: its state as JSON, after a change. */
   state: 7,
 } as const;
 

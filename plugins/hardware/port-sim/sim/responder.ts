@@ -19,7 +19,7 @@ export interface ResponderOptions {
   readonly tableCrc: number;
 }
 
-/** What the frames go to and come from. */
+/** Peer that takes and makes the frames. */
 export interface ResponderPeer {
   /** Throws Violation. */
   receive(frame: WireFrame): void;
@@ -47,7 +47,7 @@ export class Responder {
   };
   /** Fault: the protocol version that HELLO_ACK claims. */
   major = 1;
-  /** Of the protocol: 1 knows CANCEL with reason 2. */
+  /** Minor version of the protocol: 1 knows CANCEL with reason 2. */
   minor = 1;
   readonly #options: ResponderOptions;
   readonly #clock: SimClock;

@@ -19,7 +19,7 @@ export class SimServer {
   #muted = false;
   #dieIn: number | undefined;
   #inTransaction = false;
-  /** Connections that are told each change, with the timer of the next look. */
+  /** Connections that watch for changes, with the timer of the next look. */
   readonly #watching = new Map<Socket, Disposable>();
 
   constructor(wire: Wire, exit: () => void, board: Board) {
@@ -47,7 +47,7 @@ export class SimServer {
     for (const socket of this.#connections) socket.write(message);
   }
 
-  /** As whoever is at the other end of this connection can steer it. */
+  /** Controls for the other end of this connection. */
   #targetOf(socket: Socket): ControlTarget {
     return {
       ...{ wire: this.wire, board: this.#board, whole: this.#whole, muted: this.#muted, diesIn: this.#dieIn },
@@ -65,7 +65,7 @@ export class SimServer {
     };
   }
 
-  /** Looks so often while somebody watches, and never else; what is the same is not told. */
+  /** Looks only while there is a watcher; an equal state is not sent again. */
   #watch(socket: Socket, ms: number): void {
     this.#watching.get(socket)?.[Symbol.dispose]();
     this.#watching.delete(socket);
@@ -97,7 +97,7 @@ export class SimServer {
         socket.destroy(error instanceof Error ? error : new Error(String(error)));
       }
     });
-    // A peer that is gone is told by 'close', which always follows.
+    // Event 'close' always follows, and ends the watch of a peer that is gone.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.#watch(socket, 0);
@@ -127,7 +127,7 @@ export class SimServer {
     const level = responder.dataReady;
     socket.write(writeMessage(KIND.result, level, tag, back));
     if (level === before || this.#connections.size === 1) return;
-    // Whoever watches the line alone hears of it, too.
+    // Watchers of the line alone hear of it, too.
     for (const other of this.#connections) if (other !== socket) other.write(writeMessage(KIND.level, level, 0));
   }
 }

@@ -1,4 +1,4 @@
-/** What there is to be seen of a running simulator: the present value of each control, and what its lines and chips are at. */
+/** View of a running simulator: the present value of each control, and the state of its lines and chips. */
 import type { WireFaults } from './board.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Wire } from './wire.ts';
@@ -9,7 +9,7 @@ const CLASSES: Readonly<Record<number, string>> = { 1: 'gpio', 2: 'i2c', 3: 'spi
 export interface Steered {
   readonly wire: Wire;
   readonly board: string;
-  /** Of the board: what `heal` goes back to. */
+  /** Values of the board, to which `heal` returns. */
   readonly whole: { readonly faults: WireFaults; readonly major: number; readonly slowMs: readonly number[] };
   readonly muted: boolean;
   readonly diesIn: number | undefined;

@@ -1,4 +1,4 @@
-/** What may hang on an SPI bus of the board. */
+/** Targets on an SPI bus of the board. */
 
 export interface SpiTarget {
   /** CS becomes active. */

@@ -9,7 +9,7 @@ const EVENT = { received: 0x80, error: 0x81 } as const;
 /** Bits of the ERR event. */
 export const UART_ERROR = { overrun: 1, parity: 2, framing: 4, break: 8 } as const;
 const CONFIG_BYTES = 8;
-/** A sentence of a satellite receiver fits in: each event of its own wakes host and bridge three times. */
+/** Bytes of one event; a sentence of a satellite receiver fits in. Each further event wakes host and bridge three times. */
 const CHUNK = 128;
 /** A pause of this many characters gives away what came before it. */
 const IDLE_CHARACTERS = 4;
@@ -26,7 +26,7 @@ export interface UartOptions {
   readonly maxBaud: number;
   readonly maxTransfer: number;
   readonly baud: number;
-  /** What is sent comes back. */
+  /** Sent bytes come back. */
   readonly loopback: boolean;
 }
 
@@ -94,7 +94,7 @@ export class UartExecutor implements Executor {
   }
 
   safe(): void {
-    // A line that rests is high, whatever happened before.
+    // A line that rests is high in every case.
   }
 
   /** Bytes from the other end, at the speed of the line, behind those that are on their way. */

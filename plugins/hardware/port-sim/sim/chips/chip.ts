@@ -1,4 +1,4 @@
-/** What a chip on a simulated I2C bus is, and what it has around it. */
+/** Contract of a chip on a simulated I2C bus, and of its surroundings. */
 import type { SimClock } from '../clock.ts';
 import type { I2cTarget } from '../i2c-target.ts';
 
@@ -16,7 +16,7 @@ export interface ChipSurroundings {
 export interface ScriptedChip extends I2cTarget {
   /** As the board names it. */
   readonly kind: string;
-  /** What there is for it to sense now. */
+  /** Values that the chip senses now. */
   readonly senses: object;
   /** Throws an Error that says what is wrong with `change`. */
   change(change: Readonly<Record<string, unknown>>): void;
