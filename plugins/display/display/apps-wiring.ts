@@ -15,7 +15,7 @@ import { videoStream } from './video-stream.ts';
 import type { FrameWatch } from './watch/frame-watch.ts';
 import { framesStream } from './watch/frames-stream.ts';
 
-/** Somebody is there and speaks, or is spoken to. */
+/** States in which a person speaks, or is spoken to. */
 const TALKING = ['listening', 'thinking', 'speaking'];
 
 export function openApps(host: PluginHost<DisplayConfig>, screen: Screen, frames: FrameWatch): void {

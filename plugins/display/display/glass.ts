@@ -27,13 +27,13 @@ export class PanelLink {
   /** It is there, or gone, or another. */
   changed: () => void = () => undefined;
 
-  /** `frames` looks at what is shown, where somebody watches from afar. */
+  /** `frames` gets each shown frame, for watchers from afar. */
   constructor(log: Logger, frames: Pick<FrameWatch, 'take'>) {
     this.#frames = frames;
     this.#log = log;
   }
 
-  /** Another object after each change: whoever paints compares it. */
+  /** Another object after each change: the stage compares it. */
   get glass(): Glass | undefined {
     return this.#glass;
   }

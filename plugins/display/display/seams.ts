@@ -48,7 +48,7 @@ export interface LightSeam {
   /** Content of `display.state`. */
   tell(change: Partial<Pick<DisplayState, 'power' | 'brightness'>>): void;
   readonly state: DisplayState;
-  /** The panel is there (again): it has to be told. */
+  /** The panel is there (again): it needs power and brightness. */
   onPanel(listener: (panel: PanelInfo) => void): Disposable;
 }
 

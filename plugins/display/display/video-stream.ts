@@ -58,7 +58,7 @@ export function videoStream(screen: Screen, apps: AppSurfaces, scope: Scope): St
         await screen.stage
           .ask('a part of a video', PAINT_MS, (renderer) => renderer.video(surface, params.stream, picture), true)
           .catch((error: unknown) => {
-            // Without a renderer nobody sees it; the next frame may be seen.
+            // Frames without a renderer are unseen; the next frame may be seen.
             if (!(error instanceof CoreError) || error.code !== 'PANEL_UNAVAILABLE') throw error;
           });
         if (scope.signal.aborted || channel.signal.aborted) return;
@@ -111,7 +111,7 @@ export function toRgba(pixels: Uint8Array, format: Params['format']): Uint8Array
   return rgba;
 }
 
-/** So many bytes at a time, whatever pieces they come in. */
+/** Pieces of exactly the asked length, from pieces of any length. */
 class Pieces {
   readonly #source: AsyncIterator<Uint8Array>;
   #held: Uint8Array = new Uint8Array(0);

@@ -14,7 +14,7 @@ export interface Opened {
   readonly running: boolean;
 }
 
-/** Something that a person can be told to do something about. */
+/** Problem with a remedy that a person can apply. */
 export interface Problem {
   readonly kind: 'offline' | 'failed' | 'setting' | 'app' | 'wifi' | 'fellBack';
   /** Code of the table of errors, or a state: `failed`. */

@@ -142,5 +142,5 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
   },
 });
 
-/** Screens that show what nobody tells. */
+/** Screens with facts that no service announces. */
 const LOOKED_UP: ReadonlySet<string> = new Set(['settings', 'network', 'look', 'privacy', 'departures']);

@@ -1,4 +1,4 @@
-/** The face of a timer that rings: above whatever app is seen, until the alarm is over. */
+/** Face of a timer that rings: above every app, until the alarm is over. */
 
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Display } from '@device-core/plugin-api/services/display';

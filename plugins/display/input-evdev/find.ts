@@ -30,7 +30,7 @@ export async function findNode({ device, name }: Wanted, { nodes, about }: Folde
   return undefined;
 }
 
-/** Without a regular expression, which somebody's name could keep busy for long. */
+/** Matching works without a regular expression, which a device's name could keep busy for long. */
 export function matches(name: string, pattern: string): boolean {
   const parts = pattern.split('*');
   const [first = '', ...rest] = parts;

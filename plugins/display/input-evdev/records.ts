@@ -2,7 +2,7 @@
 export const RECORD_BYTES = 24;
 
 export interface InputRecord {
-  /** Milliseconds of the clock that the device was told to use. */
+  /** Milliseconds of the clock that the device was set to use. */
   readonly at: number;
   readonly type: number;
   readonly code: number;

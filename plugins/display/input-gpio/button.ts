@@ -13,10 +13,10 @@ export const MOST_REPEATED_MS = 30_000;
 
 export class Button {
   readonly #settings: ButtonSettings;
-  /** As the line is, and as was told. */
+  /** Level of the line, and the level last reported. */
   #level = false;
   #told = false;
-  /** When the contacts are quiet after the edge that was told last. */
+  /** Time at which the contacts are quiet after the edge last reported. */
   #quiet = Number.NEGATIVE_INFINITY;
   #repeat = Number.POSITIVE_INFINITY;
   #downAt = 0;

@@ -3,7 +3,7 @@
 import type { Scope } from '@device-core/plugin-api';
 import type { AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 
-/** Its processes are gone, and nobody starts it again at once. */
+/** States of an app without processes and without a start to come. */
 const GONE: readonly AppStatus['state'][] = ['stopped', 'failed', 'quarantined'];
 
 export class AppTitles {
@@ -23,7 +23,7 @@ export class AppTitles {
     for (const { id, title } of await apps.list()) this.#titles.set(id, title);
   }
 
-  /** An app that nobody knows is called by its id. */
+  /** Title of an app; an unknown app is called by its id. */
   of(app: string | undefined): string | undefined {
     return app === undefined ? undefined : (this.#titles.get(app) ?? app);
   }

@@ -6,7 +6,7 @@ export type Holder = 'voice' | 'prompt' | 'screen';
 export class Floor {
   readonly #clock: Clock;
   readonly #changed: () => void;
-  /** There is no screen until one is told of. */
+  /** Holder `screen` stays until a screen is reported. */
   readonly #holders = new Set<Holder>(['screen']);
   #dark = false;
   #heldSince: number;

@@ -1,4 +1,4 @@
-/** A toast: at the bottom it rises from the edge, over an app it comes down from the top. Title and sign of the app are drawn here, whatever the app says. */
+/** A toast: at the bottom it rises from the edge, over an app it comes down from the top. The device draws title and sign of the app. */
 
 import {
   directed,

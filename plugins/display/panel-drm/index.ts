@@ -27,7 +27,7 @@ export const plugin = definePlugin<Record<never, never>, Settings>({
         const card = await openCard(device);
         return await Screen.open({ scope, card, light, format, connector, width, height, flipMs });
       },
-      // A flip has a limit of its own, which tells more.
+      // A flip has its own limit, which tells more.
       limitMs: 2 * flipMs,
     });
     host.provide(panel, driven);

@@ -8,7 +8,7 @@ const requires = { device, display, pluginManager };
 const SURFACE = 'splash';
 /** Between two changes of the bar: many plugins start in this time. */
 const STEP_MS = 150;
-/** After everything has started, home draws over it; nobody sees then that it goes. */
+/** Home draws over the splash after the start; its end is unseen then. */
 const STAYS_MS = 1_000;
 /** A plugin that never comes up does not hold it. */
 const MOST_MS = 20_000;

@@ -9,7 +9,7 @@ const BORDER = 4;
 /** Bytes of text that a code of so many segments holds with medium correction. */
 const MOST = 120;
 
-/** On a light ground of its own, which ends at `end`, `size` units wide at most; whole units for each module. */
+/** Code on a light ground, which ends at `end`, `size` units wide at most; whole units for each module. */
 export function codeNode(
   text: string,
   { end, y, size, label }: { readonly end: number; readonly y: number; readonly size: number; readonly label: string },

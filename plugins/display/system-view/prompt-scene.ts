@@ -23,7 +23,7 @@ import { pagesOf, type Row, SWITCH } from './prompt-rows.ts';
 import { timeOf } from './question-words.ts';
 import { type QuestionWords, type Strings, stringsOf } from './strings/index.ts';
 
-/** Before it buttons take no touch: nobody answers a question that has just come under the finger. */
+/** Buttons take no touch before it: a finger may already be on its way when the question comes. */
 export const ARMED_MS = 700;
 const GAP = GRID.gap;
 const SIGN = 80;
@@ -123,13 +123,13 @@ async function headerOf(
   const side = large ? 0 : SIGN + GAP * 1.5;
   const width = inner - side;
   const [own] = await display.measure([{ text: foreignText(title), role: 'heading', width, lines: 1 }]);
-  // A name that nobody could read would be any name: then the id stands in its place.
+  // An unreadable name looks like any other: the id stands in its place.
   const legible = (own?.missing ?? 0) === 0 && title.trim() !== '';
   const name = foreignText(legible ? title : subject);
   const asks = `${strings.questions[prompt.kind].asks} ${strings.until} ${until}`;
   const signed = signer === undefined ? strings.unsigned : `${strings.signed} ${signer}`;
   const by = [version, kind === 'consent' || signer !== undefined ? signed : undefined].filter(Boolean).join(' · ');
-  // An act of a page has no subject of its own: its session says nothing to a person.
+  // An act of a page has no subject: its session says nothing to a person.
   const named = legible ? (operation === undefined ? subject : '') : strings.noFont;
   const most = large ? 1 : 2;
   // With large letters each page has the name and the id alone.

@@ -24,7 +24,7 @@ const DOT = 14;
 export type Ear =
   | { readonly state: 'free' }
   | { readonly state: 'muted' }
-  /** The voice alone, before anybody has called it. */
+  /** The voice alone, before its name was called. */
   | { readonly state: 'name' }
   | { readonly state: 'heard'; readonly by: readonly string[] };
 
@@ -70,7 +70,7 @@ export async function noticeScene(
   const dir = directionOfLocale(locale);
   const line = Math.ceil(theme.type.caption.line * textScale);
   const h = line + 8;
-  // The corner stays at the right whatever the language.
+  // The corner stays at the right in every language.
   const box = { x: 0, y: 0, w: STRIP_WIDTH, h: h + 8 };
   if (!notice) return { scene: NOTHING, box };
   const text = foreignText(notice.text);

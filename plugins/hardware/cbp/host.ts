@@ -141,7 +141,7 @@ export class Host {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  /** Hears when something else is to be told of the endpoints of this session: the clock of the wire, a reset of one of them. */
+  /** Called after news of the endpoints of this session: the clock of the wire, a reset of one of them. */
   onEndpoints(listener: () => void): Disposable {
     this.#news.add(listener);
     return { [Symbol.dispose]: () => void this.#news.delete(listener) };

@@ -52,7 +52,7 @@ export interface LinkOptions {
   /** After each change; `session` is there while it is up. */
   readonly changed: (phase: Phase, reason: string | undefined) => void;
   readonly event?: (event: WireEvent) => void;
-  /** False where nobody hears the events of an endpoint. */
+  /** False where the events of an endpoint have no listener. */
   readonly heard?: (ep: number) => boolean;
   /** The wire was too fast for its noise, or may be tried faster again. */
   readonly clocked?: (khz: number, slower: boolean) => void;

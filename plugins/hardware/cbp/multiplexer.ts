@@ -34,7 +34,7 @@ export interface MultiplexerOptions {
   readonly pong: (token: number, bridgeUs: number) => void;
   readonly goAway: (reason: number) => void;
   readonly event: (event: WireEvent) => void;
-  /** False where nobody hears the events of an endpoint: the bridge gets no more credit for them and stays quiet. */
+  /** False where the events of an endpoint have no listener: the bridge gets no more credit for them and stays quiet. */
   readonly heard?: (ep: number) => boolean;
   readonly countsOf: (ep: number) => ChannelCounts;
 }

@@ -42,7 +42,7 @@ export function sealPacket(head: PacketHead, payload: Uint8Array, n: number): Bu
   if (payload.length > n - PACKET_OVERHEAD) {
     throw new RangeError(`a payload of ${payload.length} bytes does not fit a packet of ${n}`);
   }
-  // Out of Node's pool: memory of its own for each packet would cost more than the rest.
+  // Memory comes from Node's pool: an allocation for each packet would cost more than the rest.
   const bytes = Buffer.allocUnsafe(n);
   bytes[0] = MAGIC;
   bytes[1] = (VERSION << 4) | (head.data ? DATA_BIT : 0) | (head.more ? MORE_BIT : 0) | (head.rst ? RST_BIT : 0);

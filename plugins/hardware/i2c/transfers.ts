@@ -67,7 +67,7 @@ export class Transfers {
     }
   }
 
-  /** Clocks the bus until whoever holds it lets go. Rejects with TRANSFER_FAILED while it stays stuck. */
+  /** Clocks the bus until the chip that holds it lets go. Rejects with TRANSFER_FAILED while it stays stuck. */
   async recover(row: HandleRow<I2cHandle>, options: Omit<I2cTransferOptions, 'repeat'> = {}): Promise<void> {
     const { endpoint } = row.handle;
     const running = this.#recovering.get(endpoint) ?? this.#recover(row);

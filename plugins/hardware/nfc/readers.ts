@@ -87,7 +87,7 @@ export class Readers implements Nfc {
     return this.#readers.size;
   }
 
-  /** Looks at every reader; what fails is told by `troubled`. */
+  /** Polls every reader; `troubled` reports failures. */
   async look(): Promise<void> {
     const deadline = steadyMs() + 2_000;
     await Promise.all([...this.#readers.keys()].map((name) => this.poll(name, { deadline }).catch(() => undefined)));

@@ -30,7 +30,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
     });
     const listeners = new Listeners<number>(log);
     const machines = new Machines(table, user, listeners);
-    // Programs belong to whoever loaded them: a reset of the bridge takes them away, and only their owner knows how to begin again.
+    // Programs belong to their loader: a reset of the bridge takes them away, and only their owner knows how to begin again.
     const runs = new Map<string, string>();
     user.onConfigure(async ({ handle: { endpoint } }, _, boot) => {
       const before = runs.get(endpoint);

@@ -13,7 +13,7 @@ import type { Pio, PioHandle, PioMachineConfig, PioWidth } from '@device-core/pl
 import { configureBody, enableBody, IRQ_EVENT, loadBody, OP, readBody, wordsIn, writeBody } from './messages.ts';
 
 const CONFIGURE_MS = 1_000;
-/** A machine that nobody feeds takes no words, and one that waits for a line gives none. */
+/** A machine without input takes no words, and one that waits for a line gives none. */
 const TRANSFER_MS = 5_000;
 
 export class Machines implements Omit<Pio, 'register' | 'handles' | 'onInterrupt'> {

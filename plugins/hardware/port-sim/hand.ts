@@ -1,10 +1,10 @@
-/** The hand of the Core on its simulator: controls over the wire of the port, and what is told of the state. */
+/** Control of the simulator by the Core: controls over the wire of the port, and reports of its state. */
 import type { Socket } from 'node:net';
 import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
 import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
 import { KIND, writeMessage } from './sim/index.ts';
 
-/** Milliseconds between two looks at the state, while somebody watches. */
+/** Milliseconds between two looks at the state, while there is a watcher. */
 const WATCH_MS = 150;
 const MOST_WAITING = 64;
 
@@ -95,7 +95,7 @@ export class Hand implements BridgeSimulator {
     return waiting;
   }
 
-  /** Tag 0 is of requests whose answer nobody needs. */
+  /** Tag 0 belongs to requests without an answer. */
   #next(): number {
     do this.#tag = (this.#tag % 0xffff) + 1;
     while (this.#waiting.has(this.#tag));

@@ -96,7 +96,7 @@ export class SimPort implements BridgePort, Disposable {
     if (kind === KIND.level) this.#tell(level);
     if (kind !== KIND.result) return;
     this.#tell(level);
-    // An answer after its deadline belongs to nobody.
+    // An answer after its deadline is dropped.
     if (this.#outstanding?.tag === tag) this.#end()?.resolve(bytes);
   }
 

@@ -28,7 +28,7 @@ export class GpioLine implements ReadyLine {
   readonly source: string;
   readonly #options: GpioLineOptions;
   readonly #level = new Level();
-  /** Asks the bridge while nobody watches the line. */
+  /** Polls the bridge while gpiomon does not watch the line. */
   #poll: PolledLine | undefined;
   #child: ChildProcess | undefined;
   #again: Disposable | undefined;
@@ -76,7 +76,7 @@ export class GpioLine implements ReadyLine {
     const { tools, pin, clock } = this.#options;
     const startedAt = clock.monotonic();
     try {
-      // Once gpiomon has the line nobody else can read it; an edge in between is seen by the host's own clocking.
+      // The line is readable only before gpiomon has it; an edge in between is seen by the host's own clocking.
       await this.#readLevel();
     } catch (error) {
       this.#lost(reasonOf(error));

@@ -1,4 +1,4 @@
-/** The command lines of libgpiod, whose two major versions disagree, and what tells which one is there. */
+/** Command lines of libgpiod, whose two major versions disagree, and the probe for the installed version. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { CoreError, reasonOf } from '@device-core/plugin-api';

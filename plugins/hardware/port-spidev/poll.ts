@@ -1,6 +1,6 @@
 /**
- * A bridge whose data-ready line is not wired is asked: soon after the host itself had something to say, for an answer is likely then, and ever
- * less often while nothing happens.
+ * Polling of a bridge without a wired data-ready line: soon after the host sent something, for an answer is likely then, and
+ * ever less often while nothing happens.
  */
 import type { Clock } from '@device-core/plugin-api';
 import { Level, type ReadyLine } from './ready-line.ts';

@@ -17,7 +17,7 @@ export class ResetLine {
     this.#log = log;
   }
 
-  /** Low for 10 ms. A line that cannot be pulled is told in the log: the link comes up without, if the bridge is well. */
+  /** Pulls the line low for 10 ms. The log names a line that cannot be pulled: the link comes up without, if the bridge is well. */
   async pulse(): Promise<void> {
     const [command, ...args] = this.#tools.pullLow(this.#pin);
     try {

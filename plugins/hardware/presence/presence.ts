@@ -1,4 +1,4 @@
-/** Whether somebody is there, pure: motion and time go in, a state and how sure it is come out. */
+/** Presence of a person, pure: motion and time go in, a state and its confidence come out. */
 
 export interface Presence {
   readonly state: 'present' | 'absent' | 'unknown';
@@ -7,9 +7,9 @@ export interface Presence {
 }
 
 export interface PresenceSettings {
-  /** Motion must last so long to count while nobody is there. */
+  /** Milliseconds that motion must last to count while the state is not `present`. */
   readonly confirmMs: number;
-  /** Somebody who does not move is believed in for so long. */
+  /** Milliseconds for which presence holds without motion. */
   readonly holdMs: number;
 }
 

@@ -15,7 +15,7 @@ export const GESTURES = {
   sweep: 96,
   /** Maximum fingers that are told apart. More are ignored, and no gesture begins while one of them may be down. */
   fingers: 10,
-  /** A finger of which nothing was heard for so long is no finger: its `up` was lost. */
+  /** Silent time after which a finger is dropped: its `up` was lost. */
   forgottenMs: 10_000,
 } as const;
 

@@ -47,7 +47,7 @@ export class Ramp {
     return there;
   }
 
-  /** The glass is another one: whatever it shows, it is told again. */
+  /** A new glass gets the level again, even where it has not changed. */
   again(): void {
     this.#stale = true;
     void this.#step();

@@ -10,7 +10,7 @@ import type { Presence } from './idle.ts';
 import { PanelLight } from './light.ts';
 import { powerOperations } from './operations.ts';
 
-/** States of a turn in which somebody speaks with the device. */
+/** States of a turn in which a person speaks with the device. */
 const TURN = ['listening', 'thinking', 'speaking'];
 
 export function openLight(
@@ -33,7 +33,7 @@ export function openLight(
       measure?.(power);
       urgent?.[Symbol.dispose]();
       urgent = undefined;
-      // While it is lit a critical event changes nothing, so nobody listens to everything.
+      // A critical event changes nothing on a lit panel, so the bus is not watched then.
       if (power === 'on' || scope.signal.aborted) return;
       const wake = ({ priority }: { readonly priority: string }) => {
         if (priority === 'critical') return light.wake('a critical event');

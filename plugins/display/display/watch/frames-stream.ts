@@ -1,4 +1,4 @@
-/** display.frames: what the panel shows, for somebody far away. */
+/** display.frames: the panel's picture, for a watcher far away. */
 import { CoreError } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';

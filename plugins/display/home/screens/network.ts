@@ -1,4 +1,4 @@
-/** Networks: what the device has, what is in reach, and one of them. Nobody types here: what needs a passphrase says who gives it. */
+/** Networks: addresses, networks in reach, and one of them. The panel has no keyboard: its text names the source of a passphrase. */
 
 import type { Layout, Part, Scene } from '@device-core/plugin-api/scene';
 import { literal } from '@device-core/plugin-api/scene';

@@ -14,7 +14,7 @@ const SLOTS = 16;
 /** Lengths that a code above 8 means in CAN FD. */
 const FD_LENGTHS = [12, 16, 20, 24, 32, 48, 64];
 const OVERHEAD_BITS = 47;
-/** The counter rises by eight with each frame that nobody acknowledges. */
+/** Rise of the error counter with each frame without an acknowledgement. */
 const ERROR_STEP = 8;
 const WARNING_AT = 96;
 const PASSIVE_AT = 128;
@@ -86,7 +86,7 @@ export class CanExecutor implements Executor {
   }
 
   safe(): void {
-    // A node that is silent disturbs nobody.
+    // A silent node disturbs no other one.
   }
 
   /** A frame of another node. */

@@ -1,7 +1,7 @@
 /**
- * The simulated IO bridge, a process of its own: `main.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
- * connections, and ends when its input does: so it never outlives the Core that started it. A Core with a channel to it listens at PATH itself, hands over
- * the connections that it lets in, and has stream 3 for the port. Exit code 2: the board cannot be used.
+ * Program of the simulated IO bridge: `main.ts --socket PATH --board FILE [--state FOLDER]`. It says `ready` on its output when it takes
+ * connections, and ends when its input does: so it never outlives the Core that started it. A Core with a channel to it listens at PATH
+ * itself, hands over the connections that it lets in, and has stream 3 for the port. Exit code 2: the board cannot be used.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, unlinkSync } from 'node:fs';
@@ -29,7 +29,7 @@ const bridge = new Bridge(board, {
   clock: new RealClock(),
   bootId: randomBytes(4).readUInt32LE(),
   ...(values.state === undefined ? {} : { stateFolder: values.state }),
-  // The first levels are set before anybody is connected.
+  // The first levels are set before the first connection.
   dataReady: (level) => server?.dataReady(level),
 });
 server = new SimServer(new Wire(bridge, board.faults), () => process.kill(process.pid, 'SIGKILL'), board);

@@ -53,7 +53,7 @@ export class Outbox {
     return payload.bytes();
   }
 
-  /** Rounds over a class until nobody is served. The next packet begins with the first that found no room, or else after the last served. */
+  /** Rounds over a class until none is served. The next packet begins with the first without room, or else after the last served. */
   #serve(index: number, payload: Payload, share: number): void {
     const members = this.#classes[index]!;
     const turn = Math.max(SMALLEST_TURN, Math.floor(payload.capacity / Math.max(1, members.filter(isReady).length)));
