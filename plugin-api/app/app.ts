@@ -12,7 +12,7 @@ import { type CallOptions, ClientSession } from './session.ts';
 
 export interface FunctionCallInfo {
   readonly meta: CallMeta;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when no caller waits for the answer any more. */
   readonly signal: AbortSignal;
 }
 
@@ -166,7 +166,7 @@ export class App {
 
   #lost(): void {
     if (this.#over !== undefined) return;
-    // Whoever waits already, since before the first connection too, waits for the next one.
+    // Waits for `ready`, those from before the first connection too, go on to the next connection.
     if (this.#wasReady) {
       this.#wasReady = false;
       this.#ready = Promise.withResolvers<ReadyMessage>();

@@ -42,7 +42,7 @@ export class Connection {
     this.#socket.on('close', () => onClose(reason));
   }
 
-  /** What is sent in one turn leaves in one write. */
+  /** Messages of one turn leave in one write. */
   send(message: object, attachment?: Uint8Array): void {
     if (this.#outgoing === '') process.nextTick(this.#flush);
     this.#outgoing += `${JSON.stringify(attachment ? { ...message, bytes: attachment.length } : message)}\n`;

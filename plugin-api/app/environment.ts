@@ -1,4 +1,4 @@
-/** Where an app finds the Core: environment variables and one file, set by whoever starts it. */
+/** Address of the Core for an app: environment variables and one file, set by the starter of the app. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -110,7 +110,7 @@ export class ClientSession implements StreamPort {
   #take(message: Message, attachment: Buffer | undefined): void {
     const { id, method, params = {} } = message;
     if (method === undefined) this.#settle(message);
-    // Is the app there at all? Nobody but the Core needs to know.
+    // Liveness of the app: only the Core asks for it.
     else if (method === 'ping' && id !== undefined) this.send({ jsonrpc: '2.0', id, result: {} });
     else if (id !== undefined && id !== null) void this.#serve(message);
     else if (method === 'READY') this.#handlers.ready(params as unknown as ReadyMessage);
@@ -161,7 +161,7 @@ export class ClientSession implements StreamPort {
   }
 }
 
-/** What AbortController.abort() gives as the reason by itself. */
+/** Default reason of AbortController.abort(). */
 function withdrawn(): DOMException {
   return new DOMException('This operation was aborted', 'AbortError');
 }

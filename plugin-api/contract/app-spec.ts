@@ -19,15 +19,15 @@ export interface GrantedNode {
   readonly group?: string;
 }
 
-/** What one run may take. */
+/** Limits of one run. */
 export interface GuestLimits {
   readonly memoryMaxMB: number;
-  /** Of one processor; in force from READY on. */
+  /** Percent of one processor; in force from READY on. */
   readonly cpuPercent: number;
   readonly tasksMax: number;
-  /** Of its data folder. */
+  /** Size of its data folder. */
   readonly storageMB: number;
-  /** Of its cache folder. */
+  /** Size of its cache folder. */
   readonly cacheMB: number;
   readonly openFiles: number;
   /** KiB of output a second. */

@@ -4,7 +4,7 @@ import type { TraceContext } from './trace.ts';
 /** `anonymous` is a caller without identity: only operations marked `anonymous` take it. */
 export type CallerKind = 'app' | 'operator' | 'plugin' | 'anonymous';
 
-/** What an operator in a browser may do: look, or all. */
+/** Role of an operator in a browser: look, or all. */
 export type OperatorRole = 'viewer' | 'operator';
 
 /** The two ends of a TCP connection, as the server's end sees them. */
@@ -17,22 +17,22 @@ export interface TcpConnection {
 
 /** A caller without identity, as far as its connection tells. */
 export interface CallerPeer {
-  /** Why nobody is trusted there, and what helps. */
+  /** Reason for the missing trust, with its remedy. */
   readonly reason?: string;
   readonly tcp?: TcpConnection;
   /** User of the process at the other end of a Unix socket, where that process is known to be no guest. */
   readonly uid?: number;
 }
 
-/** Who calls: the subject of every capability check. `id` is the app id, the plugin id, or the operator's name. */
+/** Caller: the subject of every capability check. `id` is the app id, the plugin id, or the operator's name. */
 export interface Caller {
   readonly kind: CallerKind;
   readonly id: string;
-  /** Of an operator in a browser; absent: devicectl and whoever else has the token of the device. */
+  /** Session of an operator in a browser; absent: devicectl and other holders of the device's token. */
   readonly signedIn?: {
     readonly id: string;
     readonly role: OperatorRole;
-    /** What this one request brings to show that a person confirmed it: the id of CONFIRMATION_REQUIRED. */
+    /** Proof in this one request that a person confirmed it: the id of CONFIRMATION_REQUIRED. */
     readonly confirmation?: string;
   };
   /** Set for anonymous callers alone. */
@@ -56,15 +56,15 @@ export interface Session {
   notify(method: string, params: object): Promise<void>;
 }
 
-/** What an operation knows of its call. */
+/** Context of an operation's call. */
 export interface CallContext {
   readonly caller: Caller;
   /** Aborted at the deadline, when the caller cancels or goes away, and when the plugin stops. */
   readonly signal: AbortSignal;
-  /** Of `clock.steady()`: when the answer is worth nothing any more. Milliseconds since the Unix epoch, where nobody set the time meanwhile. */
+  /** Time of `clock.steady()` after which the answer is useless. Milliseconds since the Unix epoch, unless the time was set meanwhile. */
   readonly deadline: number;
   readonly session?: Session;
-  /** To be handed on with the deadline, so that what is done for this call is told as a part of it. Made when first asked for, where traces are kept. */
+  /** Trace to hand on with the deadline, so that work for this call belongs to it. Made at the first access, where traces are kept. */
   readonly trace?: TraceContext | undefined;
   readonly log: Logger;
 }

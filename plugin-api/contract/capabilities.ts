@@ -78,7 +78,7 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
     id: 'network.outbound',
     summary: 'connect to any host',
     class: 'sensitive',
-    // What leaves the house is asked once per host.
+    // Traffic that leaves the house is asked once per host.
     scope: { names: 'host', class: 'sensitive', allows: 'connect to {scope}' },
   },
   { id: 'network.listen', summary: 'accept connections', class: 'sensitive' },

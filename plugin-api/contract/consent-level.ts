@@ -1,4 +1,4 @@
-/** What the owner of a device lets it send about itself: each level holds those before it. */
+/** Levels of data that the owner lets a device send about itself: each holds those before it. */
 export const CONSENT_LEVELS = ['off', 'crash', 'usage', 'full'] as const;
 export type ConsentLevel = (typeof CONSENT_LEVELS)[number];
 

@@ -1,4 +1,4 @@
-/** What the SKU says of capabilities that nobody has decided. Pure. */
+/** Rules of the SKU for capabilities without an answer. Pure. */
 import {
   CAPABILITIES,
   type CapabilityClass,
@@ -9,7 +9,7 @@ import {
 } from './capabilities.ts';
 
 const RULINGS = ['auto', 'ask', 'deny'] as const;
-/** `auto` grants, `ask` asks the person who owns the device, `deny` refuses, whatever a person says. */
+/** `auto` grants, `ask` asks the person who owns the device, `deny` refuses, even against a person's answer. */
 export type Ruling = (typeof RULINGS)[number];
 
 export interface ConsentPolicy {
@@ -34,11 +34,11 @@ const EVERY_SCOPE = ':*';
 const PARTS = CAPABILITIES.flatMap(({ id, scope }) => (scope ? [id, `${id}${EVERY_SCOPE}`] : [id]));
 
 /**
- * What the policy says of a capability. Of the overrides that speak of it the nearest counts: itself, then every scope, then the nearest parent. A
- * capability that contains others never gets more than what is said of any of them.
+ * Ruling of the policy for a capability. The nearest of the matching overrides counts: itself, then every scope, then
+ * the nearest parent. A capability that contains others never gets more than the strictest ruling of them.
  */
 export function rulingOf(policy: ConsentPolicy, capability: string): Ruled {
-  // What only the SKU can grant is not to be had by a line that speaks of its parent.
+  // Capabilities that only the SKU can grant are not granted by an override of their parent.
   if ((classOf(capability) ?? 'oem') === 'oem') return byClass(policy, 'oem');
   const parts = [...PARTS, ...Object.keys(policy.overrides ?? {})].filter((part) => implies(capability, bare(part)));
   return [capability, ...parts]

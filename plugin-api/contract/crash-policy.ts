@@ -1,4 +1,4 @@
-/** What follows a failure of something that is started again by itself, a plugin or an app (decisions D11). */
+/** Limits after failures of a plugin or app that is restarted automatically (decisions D11). */
 export interface CrashLimits {
   /** Milliseconds of pause before each start in a row; the last one stays. */
   readonly backoffMs: readonly number[];
@@ -7,7 +7,7 @@ export interface CrashLimits {
   readonly windowMs: number;
 }
 
-/** What a policy knows, for whoever keeps it over a restart. Plain data. */
+/** State of a policy, to be kept over a restart. Plain data. */
 export interface CrashState {
   /** Milliseconds since each failure within the window, the oldest first. */
   readonly agesMs: readonly number[];
@@ -15,7 +15,7 @@ export interface CrashState {
   readonly row: number;
 }
 
-/** Counts the failures of one plugin or app. It keeps no time of its own. */
+/** Counts the failures of one plugin or app. It reads no clock. */
 export class CrashPolicy {
   readonly #limits: CrashLimits;
   #failures: number[] = [];
@@ -31,8 +31,8 @@ export class CrashPolicy {
   }
 
   /**
-   * The pause before the next start, milliseconds; undefined is quarantine: it is left alone until somebody releases it. `now` and `ranMs`, how
-   * long it had run, are milliseconds. A run as long as the window ends the row.
+   * Pause before the next start, milliseconds; undefined is quarantine: it is left alone until an operator releases it.
+   * `now` and `ranMs`, how long it had run, are milliseconds. A run as long as the window ends the row.
    */
   failed(now: number, ranMs: number): number | undefined {
     const { backoffMs, limit, windowMs } = this.#limits;

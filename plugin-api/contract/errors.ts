@@ -196,7 +196,7 @@ export interface PluginErrorKind {
 export class CoreError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
-  /** What the plugin that threw it says of its code; absent for codes of the table. */
+  /** Declaration of the code by the plugin that threw it; absent for codes of the table. */
   declare readonly kind?: PluginErrorKind;
 
   constructor(
@@ -221,7 +221,7 @@ export class CoreError extends Error {
     return this.kind ? PLUGIN_ERROR_RPC_CODE : ERROR_CODES[this.code as CoreErrorCode][1];
   }
 
-  /** What stands in `error` on the wire: `<CODE>: <text>` (decisions D5). */
+  /** Text of `error` on the wire: `<CODE>: <text>` (decisions D5). */
   toWire(): string {
     return `${this.code}: ${this.message}`;
   }

@@ -10,15 +10,15 @@ export interface EventEnvelope {
   readonly ts: number;
   /** Gapless per bus, so that a subscriber can see a loss. */
   readonly seq: number;
-  /** Who originated it, set by the Core: `core` for the Core and its plugins, `app.<id>`, `operator`, or `test.app.<id>` for the operator's test of an app. */
+  /** Origin, set by the Core: `core` for the Core and its plugins, `app.<id>`, `operator`, or `test.app.<id>` for the operator's test of an app. */
   readonly source: string;
-  /** Of an event of the Core: the plugin that published it. Absent where it was the kernel. */
+  /** Plugin that published an event of the Core. Absent where it was the kernel. */
   readonly via?: string;
   readonly priority: Priority;
   readonly payload: object;
 }
 
-/** What a subscriber missed: the range of `seq` it spans and how many events of each priority. */
+/** Loss of a subscriber: the range of `seq` it spans and how many events of each priority. */
 export interface LossReceipt {
   readonly from: number;
   readonly to: number;

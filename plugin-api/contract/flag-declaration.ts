@@ -1,4 +1,4 @@
-/** What a feature flag is: said by the SKU or by the manifest of a plugin, and asked the same questions everywhere. Pure. */
+/** Feature flags, declared by the SKU or by the manifest of a plugin, with the same checks everywhere. Pure. */
 
 import { nearest } from '../kits/nearest.ts';
 import { CoreError } from './errors.ts';
@@ -7,7 +7,7 @@ export const FLAG_TYPES = ['boolean', 'integer', 'number', 'string'] as const;
 
 export interface FlagDeclaration {
   readonly type: (typeof FLAG_TYPES)[number];
-  /** What it is where nobody says otherwise. */
+  /** Value without an override. */
   readonly default: boolean | number | string;
   /** One line for the operator. */
   readonly description: string;
@@ -37,7 +37,7 @@ export function flagNameFault(name: string): string | undefined {
   return NAME.test(name) ? undefined : 'its name is a letter, then letters, digits, "_" and "-"';
 }
 
-/** What the schema of manifests cannot say of a declaration; undefined where all is well. */
+/** Fault of a declaration beyond the schema of manifests; undefined for a sound one. */
 export function flagFault(name: string, declared: FlagDeclaration): FlagFault | undefined {
   const named = flagNameFault(name);
   if (named) return { path: [], message: `flag "${shown(name)}": ${named}` };
@@ -96,7 +96,7 @@ export function unknownFlag(name: string, names: Iterable<string>): CoreError {
   return new CoreError('FLAG_UNKNOWN', { flag: shown(name), suggestion: near ? `; did you mean ${near}?` : '' });
 }
 
-/** What is no name is not repeated at length: it may hold anything. */
+/** Invalid names are shown short: they may hold anything. */
 function shown(name: string): string {
   const short = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}...` : name;
   return JSON.stringify(short).slice(1, -1); // control characters escaped; the quotes are of the message

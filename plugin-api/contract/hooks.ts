@@ -36,7 +36,7 @@ export interface PluginSource {
   used(usage: { readonly cpuMs: number; readonly heapBytes: number }): void;
 }
 
-/** What hook plugin.load is answered with: every PluginDefinition is one. */
+/** Answer to hook plugin.load: every PluginDefinition is one. */
 export interface LoadedPlugin {
   readonly requires?: ServiceRefs;
   setup(host: never, services: never): void | Configurable<never> | Promise<void | Configurable<never>>;
@@ -57,7 +57,7 @@ export interface HookMap {
   'health.collect': AsyncParallelHook<[report: HealthReport]>;
   /** operations: rate limits, quotas, policy; the first refusal wins. */
   'operation.before': AsyncSeriesBailHook<[operation: string, call: CallContext], CoreError>;
-  /** operations: has the person confirmed what a page wants to do? The first refusal wins; where nobody taps it, nothing can be confirmed. */
+  /** operations: has the person confirmed a page's act? The first refusal wins; without a tap, nothing can be confirmed. */
   'operation.confirm': AsyncSeriesBailHook<[act: SensitiveAct, call: CallContext], CoreError>;
   /** functions: policy before a function is registered; the first refusal wins, and refuses the whole specification. */
   'function.register': AsyncSeriesBailHook<[registration: FunctionRegistration], CoreError>;
@@ -103,8 +103,8 @@ export type HookCaller<K extends HookId> = Pick<
   Extract<keyof HookMap[K], 'call' | 'promise' | 'isUsed'>
 > & {
   /**
-   * Of a hook whose first answer counts: like promise(), but what is known at once comes at once. Absent in a plugin in a worker or process. Throws
-   * what a tap throws.
+   * Hooks whose first answer counts: like promise(), but a known answer comes at once. Absent in a plugin in a worker
+   * or process. Throws the errors of a tap.
    */
   first?(...args: TapArgs<HookMap[K]>): TapResult<HookMap[K]> | undefined | Promise<TapResult<HookMap[K]> | undefined>;
   /** Plugins whose tap was called and has not answered yet. */

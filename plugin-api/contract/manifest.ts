@@ -3,10 +3,10 @@ import type { CapabilityId } from './capabilities.ts';
 import type { FlagDeclaration } from './flag-declaration.ts';
 import type { PluginPage } from './plugin-page.ts';
 
-/** Where a plugin runs. The same plugin, contracts and tests serve all three. */
+/** Place of a plugin's run. The same plugin, contracts and tests serve all three. */
 export type Isolation = 'inline' | 'worker' | 'process';
 
-/** What a plugin may take. The first two are of the Core's event loop and warn; the others are limits of an isolated plugin. */
+/** Budget of a plugin. The first two are of the Core's event loop and warn; the others are limits of an isolated plugin. */
 export interface PluginBudget {
   /** Milliseconds of one callback; default 50. */
   readonly stallMs?: number;
@@ -104,7 +104,7 @@ export interface SkuPlugin {
   /** Folder or manifest file of a plugin outside the tree, relative to the SKU file. */
   readonly path?: string;
   readonly isolation?: Isolation;
-  /** Plugins with the same name run in one worker, and trust each other with all that they have. `false`: in one of its own, whatever its manifest says. */
+  /** Plugins with the same name run in one worker, and trust each other with all that they have. `false`: in a separate one, against its manifest. */
   readonly share?: string | false;
   /** Over that of the manifest, member by member. */
   readonly budget?: PluginBudget;

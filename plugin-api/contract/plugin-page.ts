@@ -3,12 +3,12 @@
 /** One text for all languages, or one for each. */
 export type PageText = string | { readonly en: string; readonly de?: string; readonly fr?: string };
 
-/** Where a panel's data come from: an operation that changes nothing (REST `GET`), or an event. */
+/** Source of a panel's data: an operation that changes nothing (REST `GET`), or an event. */
 export interface PageSource {
   readonly operation?: string;
   /** As they are; the page fills in nothing. */
   readonly params?: Readonly<Record<string, unknown>>;
-  /** Asks again while somebody looks; milliseconds, 1,000 at least. Absent: once, and after the events of `after`. */
+  /** Interval of further calls while the page is visible; milliseconds, 1,000 at least. Absent: once, and after the events of `after`. */
   readonly everyMs?: number;
   /** Topics of events after which the operation is asked again. */
   readonly after?: readonly string[];

@@ -1,4 +1,4 @@
-/** What a plugin is, and what the kernel gives it. */
+/** Plugins, and the host that the kernel gives them. */
 import type { Caller } from './caller.ts';
 import type { CapabilityId } from './capabilities.ts';
 import type { Clock } from './clock.ts';
@@ -18,7 +18,7 @@ export interface Capabilities {
   requireAny(caller: Caller, family: CapabilityId, wanted?: string): void;
 }
 
-/** What the kernel gives to setup(). A closed list: a new power is a new service, never a new member here. */
+/** Host that setup() gets from the kernel. A closed list: a new power is a new service, never a new member here. */
 export interface PluginHost<C = unknown> {
   readonly id: string;
   readonly scope: Scope;
@@ -29,7 +29,7 @@ export interface PluginHost<C = unknown> {
   readonly log: Logger;
   readonly bus: Bus;
   readonly capabilities: Capabilities;
-  /** Until setup() has returned nobody sees the service; it is revoked when the plugin stops. Throws SERVICE_UNDECLARED, SERVICE_ALREADY_PROVIDED. */
+  /** Provides the service to others after setup() has returned; it is revoked when the plugin stops. Throws SERVICE_UNDECLARED, SERVICE_ALREADY_PROVIDED. */
   provide<T extends object>(ref: ServiceRef<T>, implementation: T): void;
   /** An optional service: runs each time it appears; its scope ends when the service goes. */
   when<T>(ref: ServiceRef<T>, use: (service: T, scope: Scope) => void | Promise<void>): void;

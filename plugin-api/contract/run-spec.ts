@@ -1,4 +1,4 @@
-/** What one run of a guest (an app, a plugin in a process) may see and do. Plain data: everything that the kernel of the system enforces is a pure function of it. */
+/** Sight and rights of one run of a guest (an app, a plugin in a process). Plain data: all walls of the system's kernel are a pure function of it. */
 export interface SandboxSpec {
   /** Host name inside, and name in messages: `app-agenda`, `plugin-weather`. Letters, digits, dots and dashes, at most 63. */
   readonly name: string;
@@ -12,15 +12,15 @@ export interface SandboxSpec {
   readonly files: SandboxFiles;
   /** Folders of Unix sockets, or single sockets. A folder shows a socket that is made anew; a socket alone stays the old one. */
   readonly sockets: readonly string[];
-  /** `none`: a network of its own without a way out; `hosts`: the same, with a proxy of the device inside it. */
+  /** `none`: a separate network without a way out; `hosts`: the same, with a proxy of the device inside it. */
   readonly network: 'none' | 'hosts' | 'open';
   /** Socket of the device's proxy for named hosts, absolute, in one of the `sockets`; with network `hosts` only. */
   readonly wayOut?: string;
   /** Device nodes, absolute. */
   readonly nodes: readonly string[];
-  /** User and group of its own; the Core's, if absent. Only root can give one. */
+  /** Separate user and group; the Core's, if absent. Only root can give one. */
   readonly uid?: number;
-  /** Groups beside its own, by name; only with a user of its own. */
+  /** Groups beside the main one, by name; only with a separate user. */
   readonly groups?: readonly string[];
   /** Nothing of the system's own programs and libraries is seen: what is run brings all that it needs. */
   readonly bare?: boolean;

@@ -9,11 +9,11 @@ export interface SecretRef {
   readonly secret: string;
 }
 
-/** Of every secret, in its scope and in a reference. */
+/** Pattern of every secret's name, in its scope and in a reference. */
 export const SECRET_NAME = '^[a-z][A-Za-z0-9_-]*(\\.[A-Za-z0-9_][A-Za-z0-9_-]*)*$';
 export const LONGEST_SECRET_NAME = 128;
 
-/** Of a member of a configuration that names a secret. */
+/** Schema of a configuration member that names a secret. */
 export const SECRET_REF: JsonSchema = {
   type: 'object',
   required: ['secret'],
@@ -24,7 +24,7 @@ export const SECRET_REF: JsonSchema = {
   description: 'the name of a secret: `devicectl secret set NAME` gives it its text',
 };
 
-/** A reference, whatever its name; own members alone count. */
+/** True for a reference with any name; own members alone count. */
 export function isSecretRef(value: unknown): value is SecretRef {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return (

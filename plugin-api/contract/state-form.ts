@@ -26,13 +26,13 @@ export interface StateChange {
   readonly store: string;
   readonly from: number;
   readonly to: number;
-  /** What is kept today can be read by the next image. */
+  /** True where the next image reads today's files. */
   readonly forth: boolean;
-  /** What the next image writes can be read by the one of today. If not, that finds its own file again as it was left. */
+  /** True where today's image reads the next one's files. If not, it finds its former file again as it was left. */
   readonly back: boolean;
 }
 
-/** What the state of a device has to expect of another image. */
+/** Stores whose form changes with another image. */
 export function stateChanges(
   now: Readonly<Record<string, StateForms>>,
   next: Readonly<Record<string, StateForms>>,

@@ -4,7 +4,7 @@ import type { OperatorRole } from './caller.ts';
 export interface StayingBrowser {
   readonly id: string;
   readonly name: string;
-  /** Of the session that brought the key; its sessions have no more than that. */
+  /** Role of the session that brought the key; its sessions have no more than that. */
   readonly role: OperatorRole;
   /** Milliseconds since the Unix epoch. */
   readonly since: number;
@@ -13,11 +13,11 @@ export interface StayingBrowser {
   readonly until: number;
 }
 
-/** What a browser sends to come back. */
+/** Proof that a browser sends to come back. */
 export interface BrowserProof {
   /** Its id. */
   readonly browser: string;
-  /** Of its page: `http://127.0.0.1:55280`. The proof is good there alone. */
+  /** Origin of its page: `http://127.0.0.1:55280`. The proof is good there alone. */
   readonly origin: string;
   readonly challenge: string;
   /** ECDSA with P-256 and SHA-256 over the lines `device-core browser 1`, origin, id, challenge; r and s side by side, base64url. */

@@ -33,8 +33,8 @@ export function canonicalFilter(filter: string): string {
 }
 
 /**
- * What becomes of canonical filters, with their segments, when some are removed and some are added; the others are not looked at. One that is in
- * both lists stays. Throws FILTER_INVALID, also where none would be left.
+ * Changes of canonical filters, with their segments, after a removal and an addition; the others are not looked at. One
+ * that is in both lists stays. Throws FILTER_INVALID, also where none would be left.
  */
 export function changedFilters(
   held: ReadonlyMap<string, readonly string[]>,

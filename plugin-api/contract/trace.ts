@@ -21,7 +21,7 @@ const LONGEST = 256;
 /** Digits of a short form: the last ones, for tracers that put the time in front. */
 const SHORT = 8;
 
-/** Undefined for whatever is not one: malformed, upper case, all zero, version ff, more members than version 00 has. */
+/** Undefined for an invalid text: malformed, upper case, all zero, version ff, more members than version 00 has. */
 export function parseTraceparent(text: unknown): TraceContext | undefined {
   if (typeof text !== 'string' || text.length > LONGEST) return undefined;
   const [, version, traceId, spanId, flags, rest] = FORM.exec(text) ?? [];
@@ -34,7 +34,7 @@ export function formatTraceparent({ traceId, spanId, sampled }: TraceContext): s
   return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
 }
 
-/** What somebody who is not trusted handed on as a context, or nothing. */
+/** Trace context from an untrusted sender, or undefined. */
 export function checkedTrace(given: unknown): TraceContext | undefined {
   const { traceId, spanId, sampled, remote } = Object(given) as Partial<TraceContext>;
   const trace = parseTraceparent(`00-${traceId}-${spanId}-${sampled === true ? '01' : '00'}`);
@@ -46,7 +46,7 @@ export function shortTrace({ traceId }: Pick<TraceContext, 'traceId'>): string {
   return traceId.slice(-SHORT);
 }
 
-/** The context of something that begins within `parent`, or of a trace of its own. */
+/** Context of work within `parent`, or of a new trace. */
 export function beginTrace(parent: TraceContext | undefined, sampled = false): TraceContext {
   if (parent && parent.remote !== 'link') return { traceId: parent.traceId, spanId: id64(), sampled: parent.sampled };
   return { traceId: id64() + id64(), spanId: id64(), sampled };

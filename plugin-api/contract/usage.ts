@@ -1,4 +1,4 @@
-/** What a plugin takes of the device: shapes of the kernel's account of it. */
+/** Use of the device by a plugin: shapes of the kernel's account of it. */
 
 /** Callbacks that a host makes into a plugin. `lifecycle` is setup(), when() and what a scope releases. */
 export const CALLBACK_KINDS = ['operation', 'event', 'hook', 'timer', 'lifecycle'] as const;
@@ -13,7 +13,7 @@ export interface CallbackUsage {
   readonly longestMs: number;
 }
 
-/** What a plugin may take of the event loop before it is named. */
+/** Share of the event loop that a plugin may take before it is named. */
 export interface UsageBudget {
   /** Milliseconds of one callback; default 50. Starting and stopping may take longer. */
   readonly stallMs: number;
@@ -32,11 +32,11 @@ export interface UsageWarning {
 /** Counters since the Core started, kept over restarts of the plugin. */
 export interface PluginUsage {
   readonly plugin: string;
-  /** Of the Core's event loop, by the kind of callback. Of an isolated plugin this is what carrying its calls takes. */
+  /** Use of the Core's event loop, by the kind of callback. For an isolated plugin it is the cost of carrying its calls. */
   readonly callbacks: Readonly<Record<CallbackKind, CallbackUsage>>;
   /** Sum of all kinds. */
   readonly busyMs: number;
-  /** Of the last ten seconds. */
+  /** Percent of the last ten seconds. */
   readonly busyPercent: number;
   readonly errors: number;
   /** How often it kept the event loop beyond `budget.stallMs`, continuations that were found included. */
@@ -47,7 +47,7 @@ export interface PluginUsage {
   readonly warning?: UsageWarning;
   /** Percent of one processor over the last minute: its callbacks, and its own thread or process. Absent in the status of one plugin. */
   readonly minutePercent?: number;
-  /** Of the thread or process of an isolated plugin: CPU time since its start, and bytes of heap now. */
+  /** Thread or process of an isolated plugin: CPU time since its start, and bytes of heap now. */
   readonly cpuMs?: number;
   readonly heapBytes?: number;
 }
@@ -57,7 +57,7 @@ export interface LoopUsage {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** As `p99Ms`, without what its thread waited for a processor: its own doing. Absent where nobody can tell. */
+  /** Delay as `p99Ms`, without the thread's waits for a processor: the loop's own share. Absent where it is unknown. */
   readonly ownP99Ms?: number;
   /** Share of the time that it was busy, 0 to 1. */
   readonly utilization: number;
@@ -66,7 +66,7 @@ export interface LoopUsage {
   readonly unattributed: number;
 }
 
-/** What one plugin took of the event loop while all running code was looked at every few milliseconds, continuations and all. */
+/** Event loop time of one plugin while all running code was sampled every few milliseconds, continuations included. */
 export interface SampledUsage {
   /** `core` stands for all code that is of no plugin. */
   readonly plugin: string;
@@ -79,7 +79,7 @@ export interface SampledUsage {
   readonly functions: readonly { readonly where: string; readonly ms: number }[];
 }
 
-/** What the process of the Core takes of the device, plugins in threads of it included. */
+/** Load of the Core's process on the device, its threads with plugins included. */
 export interface CoreLoad {
   /** Percent of one processor over the last minute. */
   readonly minutePercent: number;
@@ -87,6 +87,6 @@ export interface CoreLoad {
   readonly heapBytes: number;
   /** How many processors it may use. */
   readonly processors: number;
-  /** Of the device. */
+  /** Memory of the device. */
   readonly memory: { readonly totalBytes: number; readonly availableBytes: number };
 }

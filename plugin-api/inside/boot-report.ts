@@ -1,9 +1,9 @@
-/** What the boot loader leaves in `/run/<service>-boot` for the unit of the Core, and for whoever wants to know what it did. */
+/** Report of the boot loader in `/run/<service>-boot` for the unit of the Core and for diagnosis. */
 import { readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Rung, Slot, SlotName } from '../kits/boot-record.ts';
 
-/** What the loader did, `boot.json`. */
+/** Report of the loader's start, `boot.json`. */
 export interface BootReport {
   readonly form: 1;
   readonly loader: number;
@@ -19,13 +19,13 @@ export interface BootReport {
   readonly cause?: string;
   /** Why this slot, and why so. */
   readonly why: string;
-  /** Of the slot that starts, this start counted. */
+  /** Tries of the slot that starts, this start counted. */
   readonly tries: number;
   readonly primary: SlotName;
   readonly slots: Readonly<Record<SlotName, Slot>>;
   /** Files that were put right from the other slot, `a/kernel/main.js`. */
   readonly repaired: readonly string[];
-  /** What is wrong beside: with the record, a key, the configuration. */
+  /** Further faults: of the record, a key, the configuration. */
   readonly problems: readonly string[];
   /** How the files were looked at. */
   readonly verify: 'full' | 'quick' | 'measured';

@@ -2,18 +2,18 @@ import { CoreError } from '../contract/errors.ts';
 import type { Scope } from '../contract/scope.ts';
 import { MACHINE_ACTS, type Machine, type MachineAct } from '../services/machine.ts';
 
-/** Milliseconds in which the answer to whoever asked goes out. */
+/** Milliseconds in which the answer to the caller goes out. */
 const BREATH_MS = 500;
 
 export interface CoreRestart {
-  /** Somebody starts the Core again when it ends: the boot loader or the service manager. */
+  /** True where the boot loader or the service manager starts the Core again when it ends. */
   readonly supervised: boolean;
   readonly reason: string;
   /** The Core ends in order, soon. */
   begin(): void;
 }
 
-/** How a Core restarts itself: it ends, and whoever started it does so again. `end` is the Core's own signal unless a test says otherwise. */
+/** Restart of the Core by itself: it ends, and its starter starts it again. `end` is the Core's own signal unless a test says otherwise. */
 export function coreRestart(
   scope: Pick<Scope, 'timeout'>,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -34,11 +34,11 @@ export const ACT_WORDS: Readonly<Record<MachineAct, string>> = {
 };
 
 export interface Acting {
-  /** What can be done now besides ending the Core. */
+  /** Acts possible now besides ending the Core. */
   readonly others: () => Promise<readonly MachineAct[]>;
   /** Why not all of that can be done. */
   readonly reason: string;
-  /** Asks whoever may. A plain restart is not asked of anybody: the Core ends. */
+  /** Requests the act. A plain restart needs no request: the Core ends. */
   readonly order: (act: MachineAct, safeMode: boolean) => Promise<unknown>;
 }
 

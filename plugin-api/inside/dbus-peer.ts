@@ -10,13 +10,13 @@ export interface FollowOptions {
   /** `org.freedesktop.UPower` */
   readonly name: string;
   readonly scope: Scope;
-  /** The bus starts it where it can and nobody runs it. */
+  /** True: the bus starts a missing owner where it can. */
   readonly start?: boolean;
-  /** It ends when nobody asks and comes back for the next call: that nobody has the name is no going away, once it was there. */
+  /** True for a peer that ends while idle and comes back for the next call: once seen, a name without an owner is no loss. */
   readonly returns?: boolean;
   /** Runs whenever the name has an owner; its scope ends when the owner goes. What it throws is a reason for `away`. */
   readonly there: (peer: Peer, during: Scope) => Promise<void>;
-  /** Runs whenever nobody has the name, or there is no bus; its scope ends when somebody has it. */
+  /** Runs when the name has no owner, or there is no bus; its scope ends when an owner comes. */
   readonly away: (reason: string, during: Scope) => void | Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const BUS_PATH = '/org/freedesktop/DBus';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 const PAUSES = [1_000, 5_000, 15_000, 60_000];
 
-/** Somebody with a well-known name on a bus. */
+/** Peer with a well-known name on a bus. */
 export class Peer {
   readonly #bus: DBus;
   readonly name: string;
@@ -71,8 +71,8 @@ export class Peer {
 }
 
 /**
- * Tells when somebody has a name on a bus and when nobody has, until the scope ends. Resolves when it was looked for once. A bus without a socket is
- * looked for once and never again; one that went is looked for with pauses of a minute at most.
+ * Reports the owner of a name on a bus, and its absence, until the scope ends. Resolves after the first look. A bus
+ * without a socket is looked for once and never again; one that went is looked for with pauses of a minute at most.
  */
 export async function followPeer(options: FollowOptions): Promise<void> {
   await new Follower(options).begin();
@@ -171,7 +171,7 @@ class Follower {
   }
 }
 
-/** What the work gives. Rejects with UNAVAILABLE where a bus or a peer on it gave no answer. */
+/** Result of the work. Rejects with UNAVAILABLE where a bus or a peer on it gave no answer. */
 export async function answered<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -4,11 +4,11 @@ import { parseYaml } from '../kits/yaml.ts';
 export const DEVICE_FILE = 'device.yaml';
 
 export interface DeviceFile {
-  /** Names the device to updates and to whoever counts devices; stable for its life. */
+  /** Id of the device for updates and fleet counts; stable for its life. */
   readonly id?: string;
   /** On its label. */
   readonly serial?: string;
-  /** Of its sensors and its glass, in the words of the plugins that read it. */
+  /** Calibration of its sensors and its glass, in the words of the plugins that read it. */
   readonly calibration?: Readonly<Record<string, unknown>>;
 }
 

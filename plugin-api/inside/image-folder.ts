@@ -151,7 +151,7 @@ export class ReadNote {
     }
   }
 
-  /** What went wrong: then the files are read once more. */
+  /** Returns the reason of a failed write: then the files are read once more. */
   write(text: string): string | undefined {
     try {
       writeFileSync(`${this.#path}.new`, text);
@@ -185,8 +185,8 @@ export function mendImage(folder: string, image: Image, twin: string, beside: st
 }
 
 /**
- * Takes a file from a twin that has the very same; beside its place first, so that a cut leaves what was there. `beside` is a folder of the same disk that is
- * nobody's. False where the twin has it not.
+ * Takes a file from a twin with the same content; beside its place first, so that a cut leaves the former one. `beside`
+ * is an unused folder of the same disk. False where the twin differs.
  */
 function putRight(folder: string, file: ImageFile, twin: string, beside: string): boolean {
   if (fileProblem(twin, file) !== undefined) return false;
@@ -198,7 +198,7 @@ function putRight(folder: string, file: ImageFile, twin: string, beside: string)
     const handle = openSync(fresh, 'r');
     fsyncSync(handle);
     closeSync(handle);
-    // What was copied is read again: the twin may have changed since it was looked at.
+    // The copy is read again: the twin may have changed since it was checked.
     if (fileProblem(beside, file) !== undefined) return false;
     mkdirSync(dirname(to), { recursive: true });
     renameSync(fresh, to);

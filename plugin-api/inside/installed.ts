@@ -11,7 +11,7 @@ import { parseYaml, type YamlPath } from '../kits/yaml.ts';
 
 export interface InstalledVersion {
   readonly version: string;
-  /** Of the tree: `sha256:<hex>`. */
+  /** Hash of the tree: `sha256:<hex>`. */
   readonly hash: string;
   readonly isolation: Isolation;
   readonly config: Readonly<Record<string, unknown>>;
@@ -33,7 +33,7 @@ export interface RolledBack {
   readonly version: string;
   readonly reason: string;
   readonly at: number;
-  /** Its settings, where nothing ran before it that has settings of its own: the next version gets them. */
+  /** Its settings, where no former version keeps separate ones: the next version gets them. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,7 +41,7 @@ export interface Installed {
   readonly plugins: Readonly<Record<string, InstalledPlugin>>;
   /** By plugin, the last version that did not pass its probation. */
   readonly rolledBack: Readonly<Record<string, RolledBack>>;
-  /** Plugins of the SKU that are switched off until somebody switches them on again. */
+  /** Plugins of the SKU that are switched off until an operator switches them on again. */
   readonly disabled: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export const PROBATION_STARTS = 3;
 /** Versions that ran one before the other without being proven; more are not remembered. */
 const MOST_FORMER = 3;
 
-/** What comes back when a version on probation goes: the last one that ran, as it was. */
+/** Version that comes back when one on probation goes: the last one that ran, as it was. */
 export function formerOf({ former, lastGood, enabled, installedAt }: InstalledPlugin): InstalledPlugin | undefined {
   return former ?? (lastGood && { ...lastGood, enabled, installedAt });
 }

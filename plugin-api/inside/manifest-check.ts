@@ -1,4 +1,4 @@
-/** What a schema cannot say about a plugin manifest; the Core and checkManifest() ask the same questions. Pure. */
+/** Rules for a plugin manifest beyond its schema; the Core and checkManifest() share them. Pure. */
 import { describeCapability, unknownCapability } from '../contract/capabilities.ts';
 import { CoreError, type ErrorCode, reasonOf } from '../contract/errors.ts';
 import { flagFault } from '../contract/flag-declaration.ts';
@@ -22,7 +22,7 @@ export {
 } from '../kits/schema-words.ts';
 
 export interface ManifestProblem {
-  /** Where in the manifest. */
+  /** Path in the manifest. */
   readonly path: readonly (string | number)[];
   readonly code: ErrorCode;
   readonly message: string;
@@ -74,7 +74,7 @@ export function manifestProblems(manifest: PluginManifest): readonly ManifestPro
       if (programs.has(words)) report(['programs', index], `the command ${words} is declared twice`);
       programs.add(words);
     }
-    // What the operator took with the plugin is what runs, and nothing beside it.
+    // Only code that the operator took with the plugin runs.
     if (!isBelow(manifest.main, module)) report(['programs', index, 'main'], `${module} is not in the folder of main`);
   }
   for (const [file, { reads, writes }] of Object.entries(manifest.state ?? {}))

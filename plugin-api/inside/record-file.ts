@@ -27,7 +27,7 @@ import {
   RECORD_BYTES,
 } from '../kits/boot-record.ts';
 
-/** Milliseconds after which whoever has the lock is taken to have been killed: he needs a few. */
+/** Milliseconds after which the holder of the lock counts as killed: it needs a few. */
 const LOCK_MS = 2_000;
 const LOOK_MS = 5;
 
@@ -35,7 +35,7 @@ interface Look {
   readonly path: string;
   readonly found: Decoded | { readonly kind: 'none' };
   readonly next: 0 | 1;
-  /** Of the next record. */
+  /** Sequence number of the next record. */
   readonly sequence: number;
   readonly problem?: string;
 }
@@ -44,7 +44,7 @@ export interface FoundRecord {
   readonly record: BootRecord;
   /** `none`, `damaged`: the record is a new one, that says nothing of the slots. */
   readonly kind: 'record' | 'damaged' | 'none';
-  /** What is wrong with the file, also where there is a record. */
+  /** Fault of the file, also where there is a record. */
   readonly problem?: string;
 }
 
@@ -105,8 +105,8 @@ export class RecordFile {
   }
 
   /**
-   * Reads, changes and writes while nobody else does: the loader and the helper never write over each other's record. Waits two seconds at most. Throws
-   * Error where there is no record that counts, and what `update` or the file system says; then nothing was written.
+   * Reads, changes and writes under the lock: the loader and the helper never write over each other's record. Waits two seconds at most.
+   * Throws Error where there is no record that counts, and the errors of `update` or the file system; then nothing was written.
    */
   change(update: (record: BootRecord) => BootRecord): BootRecord {
     return this.locked(() => {
@@ -118,7 +118,7 @@ export class RecordFile {
     });
   }
 
-  /** What `work` does with the record is one step for all who take the lock. A lock of another boot, or of somebody who was killed, is nobody's. */
+  /** Runs `work` on the record as one step among all that take the lock. A lock of another boot, or of a killed process, is void. */
   locked<T>(work: () => T): T {
     const lock = `${this.#path}.lock`;
     const boot = bootId();
@@ -174,7 +174,7 @@ function ownerOf(lock: string): string | undefined {
     return readlinkSync(lock);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Gone meanwhile: whoever had it is done, and the next look takes it.
+    // Gone meanwhile: its holder is done, and the next look takes it.
     if (code === 'ENOENT') return bootId();
     if (code === 'EINVAL') return undefined;
     throw error;

@@ -1,4 +1,4 @@
-/** Whoever can be asked about one thing of the device, now: who that is changes, and what they know is told when it changes. */
+/** Source of one fact about the device: the present provider may change, and each change of its answer is published. */
 
 import { CoreError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -32,18 +32,18 @@ export class Asked<P extends { readonly name: string }, T extends object> {
     return this.#provider;
   }
 
-  /** Throws UNAVAILABLE with the reason why there is nobody. */
+  /** Throws UNAVAILABLE with the reason for the missing provider. */
   one(): P {
     if (this.#provider) return this.#provider;
     throw new CoreError('UNAVAILABLE', { what: this.#options.what, reason: this.#reason });
   }
 
-  /** Rejects with UNAVAILABLE where there is nobody, or where they give no answer. */
+  /** Rejects with UNAVAILABLE where there is no provider, or where it gives no answer. */
   ask<R>(work: (one: P) => Promise<R>): Promise<R> {
     return answered(this.#options.what, async () => work(this.one()));
   }
 
-  /** Something may have changed; nobody waits for the look. */
+  /** Starts a look after a possible change, without a wait. */
   readonly changed = (): void => void this.#fact.stir();
 
   /** Resolves when it was looked at and told. Never rejects. */
@@ -58,13 +58,13 @@ export class Asked<P extends { readonly name: string }, T extends object> {
     await this.#fact.stir();
   }
 
-  /** From now on there is nobody. */
+  /** Drops the provider from now on. */
   lost(reason: string): void {
     this.#provider = undefined;
     this.#reason = reason;
   }
 
-  /** Adds it to `/health`. The remark says what whoever is asked cannot do. */
+  /** Adds it to `/health`. The remark names a gap of the provider. */
   tell(report: HealthReport, component: string, remark?: string): void {
     const { name } = this.#provider ?? {};
     const more = remark === undefined ? '' : `; ${remark}`;

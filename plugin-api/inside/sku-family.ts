@@ -12,19 +12,19 @@ import { parseYaml, type YamlPath } from '../kits/yaml.ts';
 
 const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 
-/** Where something stands; lines count from 1. */
+/** Spot in a file; lines count from 1. */
 export interface SkuSpot {
   readonly file: string;
   readonly line: number;
 }
 
-/** Where a complaint about a value points to. */
+/** Places for complaints about a value. */
 export interface SkuPlace {
   /** File and line of the member at `path`, or of the nearest parent that is there. */
   at(path: YamlPath): SkuSpot;
 }
 
-/** What one file of a family says. With `extends` a line needs no version where a base has the plugin. */
+/** Content of one file of a family. With `extends` a line needs no version where a base has the plugin. */
 export interface SkuLayer extends Partial<Omit<SkuManifest, 'plugins'>> {
   /** The base, relative to this file. */
   readonly extends?: string;

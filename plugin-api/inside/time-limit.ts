@@ -1,6 +1,6 @@
 /**
- * Work whose length somebody outside decides: a pattern of a schema that backtracks without end, or a reference that doubles with each step, would hold up the
- * whole Core. Only what is called from a script of another context can be interrupted, hence node:vm.
+ * Work whose length outside input decides: a pattern of a schema that backtracks without end, or a reference that doubles with each step,
+ * would hold up the whole Core. Only code called from a script of another context can be interrupted, hence node:vm.
  */
 import { type Context, createContext, Script } from 'node:vm';
 import { STRETCH } from '../kits/own-time.ts';
@@ -17,9 +17,9 @@ export class TimeLimit {
   }
 
   /**
-   * `ms` count where the thread had the processor at least half of the time; else the work has six times as long, once more from its beginning.
-   * Throws an Error where the work takes too long, and from then on at once: the next attempt would cost the time again.
-   * What is interrupted runs no `finally`: work that is begun again must not find what it left, so it makes its objects anew or has them dropped by `undo`.
+   * `ms` count where the thread had the processor at least half of the time; else the work has six times as long, once more from its
+   * beginning. Throws an Error where the work takes too long, and from then on at once: the next attempt would cost the time again.
+   * Interrupted work runs no `finally`: a second run must not find its remains, so it makes its objects anew or has them dropped by `undo`.
    */
   run<T>(work: () => T, undo?: () => void): T {
     if (this.#spent) throw new Error(`it takes longer than ${this.#ms} ms`);

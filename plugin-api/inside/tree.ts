@@ -1,4 +1,4 @@
-/** Where the plugins of a checkout lie: `manifests/plugins/<wing>/<id>.yaml` and `plugins/<wing>/<id>/`. */
+/** Places of a checkout's plugins: `manifests/plugins/<wing>/<id>.yaml` and `plugins/<wing>/<id>/`. */
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 

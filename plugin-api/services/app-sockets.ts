@@ -7,7 +7,7 @@ export interface ReadyMessage {
   readonly session: string;
   readonly app: string;
   readonly core: { readonly version: string; readonly api: string };
-  /** What the app holds, declared and granted. */
+  /** Capabilities of the app, declared and granted. */
   readonly capabilities: readonly string[];
   /** Each filter of the manifest; `reason` says why one was refused. */
   readonly subscriptions: readonly { readonly filter: string; readonly accepted: boolean; readonly reason?: string }[];

@@ -1,7 +1,7 @@
 import type { AppSpec } from '../contract/app-spec.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** What the system's kernel can keep an app from. */
+/** Walls that the system's kernel can set around an app. */
 export const ENFORCED = ['user', 'files', 'devices', 'network', 'syscalls', 'memory', 'tasks', 'mac'] as const;
 export type Enforced = (typeof ENFORCED)[number];
 /** `watched`: the Core looks now and then, and ends what took too much. */
@@ -22,7 +22,7 @@ export interface GuestRun {
   readonly name: string;
   /** First process of the run; with walls it is the outermost. */
   readonly leader: { readonly pid: number; readonly startTime: string };
-  /** Of the program itself, as far as it is known. */
+  /** Process of the program itself, where it is known. */
   readonly pid?: number;
 }
 
@@ -35,7 +35,7 @@ export interface GuestEnd {
   readonly reason?: string;
 }
 
-/** What a run takes now. Bytes, and milliseconds of processor time since its start. */
+/** Present use of a run: bytes, and milliseconds of processor time since its start. */
 export interface GuestUsage {
   readonly memory: number;
   readonly memoryPeak?: number;
@@ -55,14 +55,14 @@ export interface OutputLine {
   readonly text: string;
   /** The run that wrote it; absent for what was written before this Core began. */
   readonly run?: string;
-  /** What else a line of JSON said. */
+  /** Other members of a line of JSON. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
 export interface GuestStart {
   /** Handed over as the file `token` in $CREDENTIALS_DIRECTORY, for this run only; never in the environment, on a command line or in a log. */
   readonly token: string;
-  /** What has to be enforced, at the least; nothing, if absent. A network that was granted needs no wall. */
+  /** Walls that must hold at least; none, if absent. A granted network needs no wall. */
   readonly demand?: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>;
 }
 
@@ -72,11 +72,11 @@ export interface GuestStart {
  */
 export interface AppSupervisor {
   enforcement(): Promise<EnforcementReport>;
-  /** User, folders, unit: whatever has to be there before a start. Idempotent. Throws PARAMS_INVALID for a specification that cannot be, WARDEN_REFUSED. */
+  /** Makes the user, folders and unit that a start needs. Idempotent. Throws PARAMS_INVALID for an impossible specification, WARDEN_REFUSED. */
   prepare(spec: AppSpec): Promise<void>;
   /**
-   * Resolves when the program runs or could not be executed, which ended() tells. Identity is told of it (`launched`) before anybody could be reached by it. Throws SANDBOX_UNAVAILABLE where a demanded wall cannot be made, and the codes of
-   * prepare().
+   * Resolves when the program runs or could not be executed, which ended() reports. Identity gets the run (`launched`) before a peer could
+   * trust it. Throws SANDBOX_UNAVAILABLE where a demanded wall cannot be made, and the codes of prepare().
    */
   start(spec: AppSpec, start: GuestStart): Promise<GuestRun>;
   /** Resolves when nothing of the run is left but what stop() could not end. */
@@ -95,7 +95,7 @@ export interface AppSupervisor {
   write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void>;
   /** Called with each line from now on. */
   onOutput(name: string, listener: (line: OutputLine) => void): Disposable;
-  /** What a Core that was killed left running. */
+  /** Runs that a killed Core left behind. */
   former(): Promise<readonly GuestRun[]>;
   /** Nothing of this guest is wanted any more: unit and run folder go, its data stays. */
   forget(name: string): Promise<void>;

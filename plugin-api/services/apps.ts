@@ -53,7 +53,7 @@ export interface AppManifest {
     readonly autostart?: boolean | 'on-demand';
     /** Apps that start before it, where they are there. */
     readonly after?: readonly string[];
-    /** Of `on-demand`: it is stopped after so long without a call. */
+    /** Idle milliseconds before an `on-demand` app is stopped: so long without a call. */
     readonly idleStopMs?: number;
     readonly startTimeoutMs?: number;
     readonly stopTimeoutMs?: number;
@@ -113,7 +113,7 @@ export interface AppStatus {
   readonly pid?: number;
   /** How often it was restarted after a crash. */
   readonly restarts: number;
-  /** How it last came to an end that nobody asked for, when (milliseconds since the Unix epoch), and how often it did. Not for other apps. */
+  /** Last unrequested end: its reason, its time (milliseconds since the Unix epoch) and the count of such ends. Not for other apps. */
   readonly lastEnd?: { readonly reason: string; readonly at: number; readonly count: number };
   /** Declared and granted. */
   readonly capabilities: readonly string[];
@@ -121,7 +121,7 @@ export interface AppStatus {
   readonly denied: readonly { readonly capability: string; readonly hint: string; readonly why?: string }[];
   /** Parts of its manifest that are not in force. */
   readonly leftOut: readonly AppLeftOut[];
-  /** What it last said of itself, and when (milliseconds since the Unix epoch). */
+  /** Last health report of the app, with its time (milliseconds since the Unix epoch). */
   readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
 }
 

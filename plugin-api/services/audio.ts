@@ -19,7 +19,7 @@ export function monotonicMs(): number {
   return originMs + performance.now();
 }
 
-/** What monotonicMs() is at 0 of performance.now(): both count the same nanoseconds. The closest of a few looks, for the first takes its time. */
+/** Value of monotonicMs() at 0 of performance.now(): both count the same nanoseconds. The closest of five samples counts, as the first call is slow. */
 const originMs = Array.from({ length: 5 }, () => {
   const before = performance.now();
   const at = Number(process.hrtime.bigint()) / 1e6;
@@ -53,9 +53,9 @@ export interface AudioDevice {
   /** Hard mute: from the return of this call on no frame leaves the source until it is let go. */
   mute(muted: boolean): Promise<void>;
   /**
-   * Plays chunks of `playRate` one after the other, asking for the next about 40 ms before it is due. Resolves when the last sample has been heard,
-   * or at once after an abort. `started` is told the monotonic time at which the first sample is heard; a device that knows of a gap tells it again,
-   * as if all before had begun so much later.
+   * Plays chunks of `playRate` one after the other, asking for the next about 40 ms before it is due. Resolves when the
+   * last sample has been heard, or at once after an abort. `started` gets the monotonic time of the first audible
+   * sample; a device that knows of a gap calls it again, as if all before had begun so much later.
    */
   play(
     chunks: AsyncIterable<Int16Array>,
@@ -69,12 +69,12 @@ export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0', 'pow
 export interface EchoFrame {
   readonly seq: number;
   readonly near: Int16Array;
-  /** Of the same moments, or a little later ones: the sound of the speaker never comes before it. Silence where nothing was played. */
+  /** Speaker samples of the same moments, or a little later ones: the speaker's sound never comes before it. Silence where nothing was played. */
   readonly far: Int16Array;
 }
 
 export interface CleanFrame {
-  /** Of the frame that was cleaned. */
+  /** Number of the cleaned frame. */
   readonly seq: number;
   /** FRAME_SAMPLES, of the same moments as `near`. */
   readonly samples: Int16Array;
@@ -94,7 +94,7 @@ export interface EchoCanceller {
 
 export const echoCanceller = serviceRef<EchoCanceller>('echo-canceller', '1.0.0', 'powerful');
 
-/** What is heard over what: higher ones duck or silence lower ones. */
+/** Ranks of sounds: higher ones duck or silence lower ones. */
 export type AudioPriority = 'media' | 'notification' | 'speech' | 'alarm';
 
 export interface PlayOptions {
@@ -146,9 +146,9 @@ export interface Audio {
   tones(tones: readonly ToneSpec[], options: PlayOptions): Promise<void>;
   feedback(sound: FeedbackSound, options: PlayOptions): Promise<void>;
   /**
-   * How loud and bright what is played sounds, 25 times a second while something plays, some moments before it is heard; then one silence. As the
-   * sounds are given, before the volume of the device. `priority`: sounds of this one alone. A reader that is slow loses the oldest (5 s wait). After a
-   * gap in the device what is still to come is told anew, with later times. Ends with the signal.
+   * Loudness and brightness of the sounds, 25 times a second during playback, some moments ahead; one silence ends it. The values are those
+   * before the device's volume. `priority`: sounds of this rank alone. A slow reader loses the oldest (5 s wait). After a gap in the device
+   * the coming levels are sent again, with later times. Ends with the signal.
    */
   levels(options: { readonly priority?: AudioPriority; readonly signal: AbortSignal }): AsyncIterable<AudioLevel>;
   setVolume(volume: number): Promise<void>;

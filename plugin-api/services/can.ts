@@ -49,11 +49,11 @@ export interface CanArrival extends CanFrame {
 export type CanBusState = 'stopped' | 'active' | 'warning' | 'passive' | 'bus-off';
 
 export interface CanHandleInfo extends CanHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   readonly state: CanBusState;
   readonly sent: number;
-  /** Frames that came while somebody heard a handle of the bus: at other times its controller keeps them away. */
+  /** Frames received while a handle of the bus had a listener: at other times its controller drops them. */
   readonly received: number;
   readonly lost: number;
 }

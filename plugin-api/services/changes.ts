@@ -1,6 +1,6 @@
 /**
- * What takes long or can be undone (decisions D5, D15): steps with do and undo, recorded before they run. One service for plugins, apps, updates and
- * images; the plugin that does the work makes the change, this service keeps the record, the order and the answers.
+ * Changes that take long or can be undone (decisions D5, D15): steps with do and undo, recorded before they run. One service for plugins,
+ * apps, updates and images; the plugin that does the work makes the change, this service keeps the record, the order and the answers.
  */
 import { serviceRef } from '../contract/service-ref.ts';
 
@@ -13,7 +13,7 @@ export type ChangeData = Readonly<Record<string, unknown>>;
 
 export interface ChangeStep {
   readonly name: string;
-  /** What it does, for somebody who waits: `unpacking`. */
+  /** Work of the step, in words for a waiting person: `unpacking`. */
   readonly summary: string;
 }
 
@@ -21,7 +21,7 @@ export interface ChangeStep {
 export interface ChangeMaker {
   /** The operation that begins it, `plugins.install`. */
   readonly kind: string;
-  /** Who holds it may look at such changes, as may who began one. */
+  /** Capability that shows such changes; the user who began one sees it, too. */
   readonly capability: string;
   readonly steps: readonly ChangeStep[];
   /** Before this step is done a change that was cut off is undone at the next start, after it the change goes on. */
@@ -39,7 +39,7 @@ export interface ChangeRequest {
   /** One line for people: `install /tmp/chime.tgz`. */
   readonly summary: string;
   readonly data: ChangeData;
-  /** Who asked, as `callerName` writes it. */
+  /** Caller that began it, as `callerName` writes it. */
   readonly by: string;
 }
 
@@ -66,7 +66,7 @@ export interface ChangeInfo {
 export interface Changes {
   /** Makes changes of its kind from now on, those first that were cut off. Disposing leaves the one under way for the next maker. */
   serve(maker: ChangeMaker): Disposable;
-  /** Resolves with its id when it is recorded; what becomes of it is told by get(). Throws BUSY, UNAVAILABLE, and the codes of a disk. */
+  /** Resolves with its id when it is recorded; get() gives the outcome. Throws BUSY, UNAVAILABLE, and the codes of a disk. */
   begin(request: ChangeRequest): Promise<string>;
   /** Throws CHANGE_NOT_FOUND. */
   get(id: string): Promise<ChangeInfo>;

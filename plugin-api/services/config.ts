@@ -9,12 +9,12 @@ export interface ConfigEntry {
   readonly source: ConfigLayer;
   /** Grows with each change of the layer file that the value comes from; 0 for defaults. */
   readonly revision: number;
-  /** Who set it (`operator`, `app.<id>`, `file`) and when (milliseconds since the Unix epoch), where known. */
+  /** Writer of the value (`operator`, `app.<id>`, `file`) and time (milliseconds since the Unix epoch), where known. */
   readonly setBy?: string;
   readonly setAt?: number;
 }
 
-/** Whose view: an app sees its overrides over device state over defaults; without `app` the device's own two layers. */
+/** View of the values: an app sees its overrides over device state over defaults; without `app` the device's own two layers. */
 export interface ConfigScope {
   readonly app?: string;
 }
@@ -43,13 +43,13 @@ export interface Config {
     value: unknown,
     options: { readonly by: string; readonly ifRevision?: number },
   ): Promise<ConfigEntry>;
-  /** After each change that the scope sees, by whatever way, files edited by hand included. */
+  /** Calls `listener` after each change that the scope sees, files edited by hand included. */
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable;
-  /** What an app's manifest says of its own keys: values are checked against the schema, defaults stand below every layer. Throws PARAMS_INVALID. */
+  /** Takes the schema and defaults of an app's manifest: values are checked, defaults stand below every layer. Throws PARAMS_INVALID. */
   describeApp(app: string, described: { readonly schema?: JsonSchema; readonly defaults?: object }): Promise<void>;
   /**
-   * What somebody knows of all keys below a prefix of one segment, in the device as well as in every app: values are checked, a key that is not
-   * described is refused, and defaults stand below every layer. Said again, the later one holds. Throws CONFIG_KEY_INVALID, PARAMS_INVALID.
+   * Describes all keys below a prefix of one segment, in the device as well as in every app: values are checked, undescribed keys are
+   * refused, and defaults stand below every layer. A later description replaces the former. Throws CONFIG_KEY_INVALID, PARAMS_INVALID.
    */
   describe(prefix: string, keys: Readonly<Record<string, DescribedKey>>): Promise<Disposable>;
 }

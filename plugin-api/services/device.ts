@@ -5,7 +5,7 @@ export interface DeviceInfo {
   readonly service: string;
   readonly sku: { readonly id: string; readonly title: string; readonly simulated: boolean };
   readonly core: { readonly version: string; readonly api: string };
-  /** Who is trusted without proof: `open` on simulated SKUs in tests only. */
+  /** Trust without proof: `open` on simulated SKUs in tests only. */
   readonly auth: 'token' | 'open';
   /** Absolute. System defaults, mutable state, and sockets and process ids. */
   readonly paths: { readonly etc: string; readonly var: string; readonly run: string };
@@ -17,7 +17,7 @@ export interface DeviceInfo {
   readonly grants: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What this device is and where its files live. Provided by the kernel. */
+/** Identity of this device and the places of its files. Provided by the kernel. */
 export interface Device {
   /** As the SKU says now. When its grants change while the device runs, event `plugin.changed` tells; what else changes restarts the plugins that require this service. */
   info(): Promise<DeviceInfo>;

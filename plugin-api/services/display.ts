@@ -36,7 +36,7 @@ export interface SurfaceInput {
   readonly x?: number;
   readonly y?: number;
   readonly direction?: 'left' | 'right' | 'up' | 'down';
-  /** Of a key or a knob. */
+  /** Name of the key or knob. */
   readonly key?: string;
   readonly delta?: number;
 }
@@ -56,7 +56,7 @@ export interface PluginSurface {
   readonly fadeMs?: number;
   /** Nothing below gets touches while it is there; so it is for `prompt` in any case. */
   readonly modal?: boolean;
-  /** For whoever stands before the panel: viewers and apps get no picture and no text of it from afar. It fades into nothing. */
+  /** Picture and text stay at the panel: remote viewers and apps get neither. It fades into nothing. */
   readonly sensitive?: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Display {
   image(bytes: Uint8Array): Promise<string>;
   measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]>;
   surroundings(): Promise<Surroundings>;
-  /** Who draws is asked to draw again: theme, text scale, language. */
+  /** Calls `listener` to draw again: theme, text scale or language changed. */
   onSurroundings(listener: (surroundings: Surroundings) => void): Disposable;
   state(): Promise<DisplayState>;
   /** Called at once and after each change. */
@@ -81,7 +81,7 @@ export interface Display {
   pose(pose: CharacterPose): Promise<void>;
   /** How the character is drawn from now on; it was checked (`checkCharacter`). */
   dress(figure: CharacterSpec): Promise<void>;
-  /** What is heard of the device's own voice, some moments ahead; the mouth of the character follows it. */
+  /** Levels of the device's own voice, some moments ahead; the mouth of the character follows them. */
   levels(levels: readonly AudioLevel[]): Promise<void>;
   /** The person wants to see this app, as from a launcher. Throws APP_NOT_FOUND, APP_NOT_RUNNING. */
   open(app: string): Promise<void>;

@@ -13,7 +13,7 @@ export interface EgressRefusal {
   readonly message: string;
 }
 
-/** What went through the way out of one app since it was opened. */
+/** Traffic through the way out of one app since it was opened. */
 export interface EgressUsage {
   readonly app: string;
   /** Connections that are open now. */

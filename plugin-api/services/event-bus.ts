@@ -9,7 +9,7 @@ export interface BusStats {
   readonly dropped: Readonly<Record<Priority, number>>;
   /** Now. */
   readonly subscribers: number;
-  /** Of the last event. */
+  /** Number of the last event. */
   readonly seq: number;
 }
 

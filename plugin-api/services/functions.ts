@@ -89,14 +89,14 @@ export interface Functions {
   /** All or nothing; the same specification again is fine. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_UNKNOWN, CAPABILITY_DENIED. */
   register(specification: FunctionSpecification, session?: string): Promise<readonly FunctionInfo[]>;
   /**
-   * Registers what can be and keeps, until the app is unregistered, what cannot and why. A function that lacked a capability is registered as soon as
-   * somebody looks after it was granted. Never rejects for one function.
+   * Registers the valid functions and keeps the others with their reasons until the app is unregistered. A function
+   * that lacked a capability is registered at the first look-up after the grant. Never rejects for one function.
    */
   offer(specification: FunctionSpecification): Promise<{
     readonly registered: readonly FunctionInfo[];
     readonly leftOut: readonly FunctionLeftOut[];
   }>;
-  /** What was offered and is not registered, and what is registered but has lost a capability since. */
+  /** Offered functions that are not registered, and registered ones that have lost a capability since. */
   leftOut(filter?: { readonly app?: string }): Promise<readonly FunctionLeftOut[]>;
   /** Resolves with how many were removed: all of the app, all versions of `name`, or one version. */
   unregister(app: string, name?: string, version?: string): Promise<number>;

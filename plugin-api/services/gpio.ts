@@ -22,7 +22,7 @@ export interface GpioHandle extends GpioLineConfig {
 }
 
 export interface GpioHandleInfo extends GpioHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   /** Since it was registered. */
   readonly edges: number;

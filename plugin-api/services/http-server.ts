@@ -1,11 +1,11 @@
 import type { Caller } from '../contract/caller.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** A file that somebody asks for, by GET or HEAD. Who asks is not known: nothing of a mount is secret. */
+/** Request for a file by GET or HEAD. The client is unknown: nothing of a mount is secret. */
 export interface PageRequest {
   /** Below the prefix, decoded: `app/main.ts`; without `.`, `..` and empty segments. */
   readonly path: string;
-  /** What the browser has already. */
+  /** Entity tags that the browser has already. */
   readonly ifNoneMatch?: string;
 }
 
@@ -18,7 +18,7 @@ export interface PageAnswer {
 
 /** A WebSocket whose page was admitted. Messages of the page are at most 64 KiB of text. */
 export interface PageSocket {
-  /** What `admit` answered. */
+  /** Caller that `admit` answered. */
   readonly caller: Caller;
   /** Texts in their order; ends when the page goes. Reading is credit: who does not read is not sent more. */
   readonly incoming: AsyncIterable<string>;
@@ -31,13 +31,13 @@ export interface PageSocket {
 }
 
 export interface PageSockets {
-  /** Who it is, by what the page shows as `Sec-WebSocket-Protocol` beside the name. Throws UNAUTHENTICATED, BUSY: the page gets the status. */
+  /** Caller of the page, by the entries beside the name in `Sec-WebSocket-Protocol`. Throws UNAUTHENTICATED, BUSY: the page gets the status. */
   admit(protocols: readonly string[]): Promise<Caller>;
   /** The socket is closed when it settles. */
   run(socket: PageSocket): Promise<void>;
 }
 
-/** Where the REST front end listens; and what others serve there, on the same origin. Host and Origin are checked as for every request (decisions D1). */
+/** Addresses of the REST front end, and mounts of plugins on the same origin. Host and Origin are checked as for every request (decisions D1). */
 export interface HttpServer {
   /** `http://127.0.0.1:55280`, `unix:/run/device/core.sock`; empty while it does not listen. */
   addresses(): Promise<readonly string[]>;

@@ -17,7 +17,7 @@ export interface I2cHandle {
 }
 
 export interface I2cHandleInfo extends I2cHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   /** Since it was registered, those that failed included. */
   readonly transfers: number;

@@ -6,8 +6,8 @@ export type { TcpConnection } from '../contract/caller.ts';
 export type { PeerCredentials } from './processes.ts';
 
 /**
- * What a connection or request brings to prove who it is. A token, where given, decides; a wrong one is never ignored, and one in the hands of
- * somebody else's process is refused.
+ * Proofs that a connection or request brings. A given token decides; a wrong one is never ignored, and one from another
+ * guest's process, or from one of the Core, is refused.
  */
 export interface Credentials {
   readonly transport: 'tcp' | 'unix';
@@ -17,7 +17,7 @@ export interface Credentials {
   readonly tcp?: TcpConnection;
 }
 
-/** An app process that is about to run: whoever speaks from its session (setsid) or uid is that app. */
+/** App process that is about to run: each process of its session (setsid) or uid is that app. */
 export interface AppLaunch {
   /** App id. */
   readonly app: string;
@@ -27,7 +27,7 @@ export interface AppLaunch {
   readonly uid?: number;
 }
 
-/** Who is the caller (decisions D1). */
+/** Identity of callers (decisions D1). */
 export interface Identity {
   /** Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended token, and for processes of the Core that are no app, whatever they bring. */
   authenticate(credentials: Credentials): Promise<Caller>;
@@ -38,8 +38,8 @@ export interface Identity {
   /** Tell which processes an app runs as. */
   launched(launch: AppLaunch): Promise<void>;
   /**
-   * SO_PEERCRED of a connected Unix socket by its file descriptor, and whose process that is. Call it in the turn of the accept, and keep the answer with
-   * the connection. Undefined where it cannot be read (then nobody is trusted by it).
+   * SO_PEERCRED of a connected Unix socket by its file descriptor, with the owner of that process. Call it in the turn of the accept, and
+   * keep the answer with the connection. Undefined where it cannot be read (then it proves no caller).
    */
   peerOf(fd: number): Promise<PeerCredentials | undefined>;
   /** Called when a caller's identity ended: cut its connections. */

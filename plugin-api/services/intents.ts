@@ -42,7 +42,7 @@ export interface IntentAnswer {
   readonly result?: Readonly<Record<string, unknown>>;
 }
 
-/** What a text means. */
+/** Meaning of a text. */
 export interface IntentPlan {
   readonly intent: string;
   readonly title: string;
@@ -57,18 +57,18 @@ export type IntentMatch =
   | { readonly outcome: 'ambiguous'; readonly candidates: readonly IntentPlan[] }
   | { readonly outcome: 'none'; readonly reason: string };
 
-/** What an interpreter says of itself. */
+/** Description of an interpreter, given by itself. */
 export interface InterpreterDescription {
   /** `^[a-z][a-z0-9-]{0,31}$`, unique. */
   readonly id: string;
   readonly title: string;
   /** BCP 47; empty: any. */
   readonly languages: readonly string[];
-  /** Where the text goes: those in the `cloud` are never asked while the device is set to local only. */
+  /** Place of interpretation: `cloud` interpreters are never asked while the device is set to local only. */
   readonly stage: 'local' | 'cloud';
 }
 
-/** Somebody else who knows what sentences mean that are none of ours: an external engine. */
+/** External engine for sentences that no installed intent declares. */
 export interface IntentInterpreter {
   /** The id of an intent and its slots, or undefined: it does not know. Rejects with SPEECH_FAILED, LANGUAGE_UNSUPPORTED, CANCELLED. */
   interpret(
@@ -100,8 +100,8 @@ export interface Intents {
   /** In the order in which they came. */
   interpreters(): Promise<readonly InterpreterDescription[]>;
   /**
-   * What a text means that is no sentence of ours, by one of the interpreters. Never a guess: an intent that nobody has, or slots that no sentence of it
-   * could set, are as good as no answer. Rejects with ENGINE_MISSING, TIMEOUT, and what the interpreter rejects with.
+   * Meaning of a text that matches no declared sentence, by one of the interpreters. Never a guess: an unknown intent, or slots that no
+   * sentence of it could set, count as no answer. Rejects with ENGINE_MISSING, TIMEOUT, and the codes of the interpreter.
    */
   interpret(
     text: string,

@@ -1,4 +1,4 @@
-/** What leaves the device, written down before it leaves (ADR 0021). */
+/** Ledger of data that leaves the device, written before it leaves (ADR 0021). */
 import { serviceRef } from '../contract/service-ref.ts';
 
 /** One line of the ledger. */
@@ -7,9 +7,9 @@ export interface Departure {
   readonly part: string;
   /** For whom: `app.<id>`, or the id of a plugin. */
   readonly for: string;
-  /** Where to: host and port. */
+  /** Recipient: host and port. */
   readonly to: string;
-  /** What kind of thing: `audio`, `text`, `tunnel`. */
+  /** Kind of the data: `audio`, `text`, `tunnel`. */
   readonly what: string;
   readonly bytes?: number;
   /** More, small and without secrets; at most 2 KiB of JSON. */

@@ -1,4 +1,4 @@
-/** Counters, gauges and histograms of all plugins. A plugin counts in its own memory (class Meter); they are fetched when somebody looks. */
+/** Counters, gauges and histograms of all plugins. A plugin counts in its own memory (class Meter); a reader's call fetches the values. */
 import type { ConsentLevel } from '../contract/consent-level.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
@@ -19,10 +19,10 @@ export interface MetricInfo {
 
 export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>;
-  /** Of a counter since its plugin started, of a gauge now, of a histogram the sum. */
+  /** Total of a counter since its plugin started, present value of a gauge, sum of a histogram. */
   readonly value: number;
   readonly count?: number;
-  /** Of a histogram: one more than there are bounds. */
+  /** Counts of a histogram: one more than there are bounds. */
   readonly buckets?: readonly number[];
 }
 
@@ -30,7 +30,7 @@ export interface MetricData extends MetricInfo {
   readonly points: readonly MetricPoint[];
 }
 
-/** What a plugin registers: a Meter is one. */
+/** Source that a plugin registers: a Meter is one. */
 export interface MetricSource {
   collect(): Promise<readonly MetricData[]>;
 }

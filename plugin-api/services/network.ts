@@ -14,7 +14,7 @@ export interface NetworkLink {
   readonly type: 'ethernet' | 'wifi' | 'mobile' | 'other';
   readonly up: boolean;
   readonly addresses: readonly string[];
-  /** Of a Wi-Fi. */
+  /** Name of a Wi-Fi. */
   readonly ssid?: string;
   /** 0 to 1. */
   readonly signal?: number;
@@ -39,7 +39,7 @@ export interface NetworkStatus extends NetworkState {
   readonly reason?: string;
 }
 
-/** What the device can reach. Tells `system.network` by itself. */
+/** Networks that the device can reach. Publishes `system.network` by itself. */
 export interface Network {
   status(): Promise<NetworkStatus>;
   /** Throws UNAVAILABLE where there is no Wi-Fi that can be asked. */

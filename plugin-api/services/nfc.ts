@@ -16,13 +16,13 @@ export interface NfcOptions {
   readonly deadline?: number;
 }
 
-/** What a driver gives. Calls come one after the other. Rejects with TAG_FAILED, or what its bus rejects with. */
+/** Interface of a driver. Calls come one after the other. Rejects with TAG_FAILED, or with the codes of its bus. */
 export interface NfcSource {
   /** The tag that is there; undefined where there is none. */
   poll(options: NfcOptions): Promise<NfcTag | undefined>;
   /** The bytes of the NDEF message on the tag that was polled last; empty for an empty one. */
   read(tag: NfcTag, options: NfcOptions): Promise<Uint8Array>;
-  /** Replaces the NDEF message: whoever interrupts it leaves an empty tag, never half a message. */
+  /** Replaces the NDEF message: an interrupted write leaves an empty tag, never half a message. */
   write(tag: NfcTag, message: Uint8Array, options: NfcOptions): Promise<void>;
 }
 

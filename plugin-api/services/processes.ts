@@ -1,13 +1,13 @@
 import type { TcpConnection } from '../contract/caller.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
-/** An app or plugin that runs as a process of its own. */
+/** App or plugin that runs in a separate process. */
 export interface Guest {
   readonly kind: 'app' | 'plugin';
   readonly id: string;
 }
 
-/** Whose a process is. */
+/** Owner of a process. */
 export type ProcessOwner =
   /** `ended`: its run is over, and this process should be gone. */
   | (Guest & { readonly ended: boolean })
@@ -16,8 +16,8 @@ export type ProcessOwner =
   /** Nothing that the Core started. `uid`, of a TCP connection of this machine: its user. */
   | { readonly kind: 'stranger'; readonly uid?: number }
   /**
-   * Nobody can tell, and a later look tells no more. `ended`: the process had ended, or another one may have its number. `elsewhere`: it is in another
-   * pid namespace, and no guest. `hidden`: it keeps its ancestors or its open files from the Core.
+   * No owner was found, and a later look finds none. `ended`: the process had ended, or another one may have its number. `elsewhere`: it is
+   * in another pid namespace, and no guest. `hidden`: it keeps its ancestors or its open files from the Core.
    */
   | { readonly kind: 'unknown'; readonly why?: 'ended' | 'elsewhere' | 'hidden' };
 
@@ -50,7 +50,7 @@ export interface Processes {
    * process by now. A user of a guest's own tells the guest all the same.
    */
   ownerOf(peer: PeerCredentials): Promise<ProcessOwner>;
-  /** Who holds the other end of a TCP connection of this machine. It looks at every open file of every guest: ask once per connection. */
+  /** Owner of the other end of a TCP connection of this machine. It looks at every open file of every guest: ask once per connection. */
   ownerOfTcp(connection: TcpConnection): Promise<ProcessOwner>;
 }
 

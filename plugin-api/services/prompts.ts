@@ -24,7 +24,7 @@ export interface ActSubject {
   /** In its own words, and to be shown as such. */
   readonly title?: string;
   readonly version?: string;
-  /** Name of the key that signed it, or its fingerprint where it has no name; null: nobody did; absent: nothing is known. */
+  /** Name of the key that signed it, or its fingerprint where it has no name; null: unsigned; absent: unknown. */
   readonly signer?: string | null;
   /** Rights that it gets by the act. */
   readonly what?: readonly PromptItem[];
@@ -45,14 +45,14 @@ export interface ActClaim {
 
 export interface PromptQuestion {
   readonly kind: 'consent' | 'confirm' | 'update';
-  /** Who or what it is about: an app id. */
+  /** Subject of the question: an app id. */
   readonly subject: string;
   /** The real title of the subject. */
   readonly title: string;
-  /** Name of the key that signed it, or its fingerprint where it has no name; absent: nobody did. */
+  /** Name of the key that signed it, or its fingerprint where it has no name; absent: unsigned. */
   readonly signer?: string;
   readonly version?: string;
-  /** What is to be done, in the words of the Core, where it is about no capability: `remove the app com.example.chime`. */
+  /** Act in the words of the Core, where it is about no capability: `remove the app com.example.chime`. */
   readonly act?: string;
   /** The operation of the act and the params that the act names: words in another language are made of them. */
   readonly operation?: string;
@@ -74,7 +74,7 @@ export interface Prompt extends Omit<PromptQuestion, 'ms'> {
   readonly until: number;
 }
 
-/** What became of a question. Silence is no. */
+/** Outcome of a question. Silence is no. */
 export interface PromptOutcome {
   readonly state: 'answered' | 'expired' | 'withdrawn';
   /** Capabilities that were allowed; none unless answered. For kinds without capabilities: `yes` is the one that stands for all. */
@@ -119,7 +119,7 @@ export interface Consent {
 
 /** The kept answers by app, in the order in which they were given. Durable before a method resolves. */
 export interface Consents {
-  /** What the SKU says of capabilities that nobody has decided. */
+  /** Rules of the SKU for capabilities without an answer. */
   policy(): Promise<ConsentPolicy>;
   of(app: string): Promise<readonly Consent[]>;
   /** The newest answer about a capability replaces the former one. */

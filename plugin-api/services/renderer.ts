@@ -5,7 +5,7 @@ import type { CharacterState, Expression, Scene, ScenePatch, TextRole } from '..
 import { NIGHT, type Theme } from '../scene/theme.ts';
 import type { PanelFrame, PanelInfo } from './panel.ts';
 
-/** Who owns the screen, from below: home, the app in the foreground, the voice turn, a banner, a toast, a prompt, the system. */
+/** Layers of the screen, from below: home, the app in the foreground, the voice turn, a banner, a toast, a prompt, the system. */
 export const LAYERS = { home: 0, app: 1, voice: 2, banner: 3, toast: 4, prompt: 5, system: 6 } as const;
 export type Layer = (typeof LAYERS)[keyof typeof LAYERS];
 
@@ -30,7 +30,7 @@ export interface Surface {
   readonly fps?: number;
 }
 
-/** What all scenes are drawn with. */
+/** Settings that apply to all scenes. */
 export interface Surroundings {
   readonly theme: Theme;
   /** 1, 1.25, 1.5 or 2: sizes of roles and texts, within their boxes. */
@@ -39,7 +39,7 @@ export interface Surroundings {
   readonly reducedMotion: boolean;
   /** No shadows. */
   readonly plain: boolean;
-  /** Of the whole screen at most. */
+  /** Most frames a second of the whole screen. */
   readonly fps: number;
   /** BCP 47; direction of what says `auto` and has no letters. */
   readonly locale: string;
@@ -60,11 +60,11 @@ export const PLAIN_SURROUNDINGS: Surroundings = {
   light: 1,
 };
 
-/** What the character does now. */
+/** Present pose of the character. */
 export interface CharacterPose {
   readonly state: CharacterState;
   readonly expression: Expression;
-  /** Where it looks, -1..1 each; it wanders by itself if absent. */
+  /** Direction of its look, -1..1 each; it wanders by itself if absent. */
   readonly gaze?: readonly [x: number, y: number];
 }
 
@@ -102,9 +102,9 @@ export interface TextQuestion {
 }
 
 export interface TextSize {
-  /** Of the widest line. */
+  /** Width of the widest line. */
   readonly width: number;
-  /** Of all lines. */
+  /** Height of all lines. */
   readonly height: number;
   readonly lines: number;
   readonly cut: boolean;
@@ -142,7 +142,7 @@ export interface RendererReport {
 
 export interface Opening {
   readonly panel: PanelInfo;
-  /** Where frames go: one at a time; it may take the next when it resolves. Meanwhile damage adds up. After a rejection a whole frame comes. */
+  /** Takes frames one at a time, the next when it resolves. Meanwhile damage adds up. After a rejection a whole frame comes. */
   present(frame: PanelFrame): Promise<{ readonly at: number }>;
   /** At most once a second, and only while something is painted. */
   report(report: RendererReport): void;
@@ -170,7 +170,7 @@ export interface Renderer {
     stream: string,
     picture: { readonly width: number; readonly height: number; readonly rect: Rect; readonly rgba: Uint8Array },
   ): Promise<void>;
-  /** What is heard, some moments ahead: the mouth shows the level of now. */
+  /** Levels of the voice, some moments ahead: the mouth shows the present one. */
   levels(levels: readonly AudioLevel[]): Promise<void>;
   /** PNG of the whole screen, or of one surface alone on its background. */
   snapshot(options?: { readonly surface?: string }): Promise<Uint8Array>;
@@ -178,7 +178,7 @@ export interface Renderer {
   pause(paused: boolean): Promise<void>;
 }
 
-/** Where renderers register themselves (plugin `display`). It opens the first that is well, in the order of the SKU, and the next where that fails. */
+/** Registry of renderers (plugin `display`). It opens the first working one, in the order of the SKU, and the next where that fails. */
 export interface Renderers {
   /** `id`: `skia`. Throws PARAMS_INVALID (a second one of this id). */
   register(id: string, renderer: Renderer): AsyncDisposable;

@@ -25,7 +25,7 @@ export interface SensorReading {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** What a driver gives. Rejects with what its bus rejects with, or SENSOR_FAILED. */
+/** Interface of a driver. Rejects with the codes of its bus, or SENSOR_FAILED. */
 export interface SensorSource {
   read(options: { readonly signal: AbortSignal; readonly deadline: number }): Promise<SensorReading>;
 }
@@ -40,14 +40,14 @@ export interface SensorInfo extends SensorDescription {
   readonly problem?: string;
 }
 
-/** Sensors by name, whatever they are made of. */
+/** Sensors by name, of any hardware. */
 export interface Sensors {
   /** Throws SENSOR_CONFLICT, PARAMS_INVALID (name). Disposing removes it. */
   register(description: SensorDescription, source: SensorSource, owner: string): AsyncDisposable;
   list(): Promise<readonly SensorInfo[]>;
   /** Readers at the same time share one reading; one that is younger than the least interval is given again. Rejects with SENSOR_NOT_FOUND, SENSOR_FAILED, TIMEOUT. */
   read(name: string, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<SensorReading>;
-  /** Reads again and again; a reading that fails is told in health and left out. */
+  /** Reads again and again; health reports a failed reading, and the listener gets none. */
   subscribe(name: string, intervalMs: number, listener: (reading: SensorReading) => void): Disposable;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The two places where an image can lie, and which of them starts. The Core asks; who writes is a helper of root, or whatever the system has. Providers are
- * `slots-files` (two true copies), `slots-rauc` and `slots-none` (a checkout).
+ * The two places where an image can lie, and the choice of the next start. The Core asks; a helper of root or the system's own updater
+ * writes. Providers are `slots-files` (two true copies), `slots-rauc` and `slots-none` (a checkout).
  */
 
 import type { StateForms } from '../contract/manifest.ts';
@@ -9,9 +9,9 @@ import type { Rung, Slot, SlotName } from '../kits/boot-record.ts';
 
 export interface SlotInfo extends Slot {
   readonly name: SlotName;
-  /** What runs now comes from it. */
+  /** True for the slot that runs now. */
   readonly booted: boolean;
-  /** What starts next comes from it, if it can. */
+  /** True for the slot that starts next, if it can. */
   readonly primary: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface SlotsStatus {
   readonly cause?: string;
   /** Older versions are refused; the time is never before (seconds since the Unix epoch). */
   readonly floor: { readonly version?: string; readonly time: number };
-  /** Who writes. `inline`: this process itself, which protects from the network and not from the Core; the health says so. */
+  /** Writer of slots. `inline`: this process itself, which protects from the network and not from the Core; the health says so. */
   readonly writer: 'helper' | 'inline' | 'none';
 }
 
@@ -36,7 +36,7 @@ export interface StageProgress {
   readonly of: number;
 }
 
-/** What `stage` takes: a folder with `image.json`, `image.sig` and `blobs/<sha256 hex>.zst` for every file that the running slot does not have. It lies below the state folder of the Core, or `/usr/share/<service>`: a helper of root takes it from nowhere else. */
+/** Folder that `stage` takes, with `image.json`, `image.sig` and `blobs/<sha256 hex>.zst` for every file that the running slot does not have. It lies below the state folder of the Core, or `/usr/share/<service>`: a helper of root refuses other places. */
 export type ImageFolder = string;
 
 /** Stages images and says which slot starts next. */
@@ -44,7 +44,7 @@ export interface Slots {
   status(): Promise<SlotsStatus>;
   /** Store -> forms, of the image in each slot that is not empty. Throws SLOTS_UNAVAILABLE where an image does not say. */
   stateForms(): Promise<readonly Readonly<Record<string, StateForms>>[]>;
-  /** What the helper says of a list before a byte is fetched for it: signatures, platform, SKU, loader and version floor. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID. */
+  /** Verdict of the helper about a list before a byte is fetched for it: signatures, platform, SKU, loader and version floor. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID. */
   inspect(folder: ImageFolder): Promise<{
     readonly image: string;
     readonly version: string;
@@ -61,9 +61,9 @@ export interface Slots {
   ): Promise<SlotInfo>;
   /** The slot that starts next. Throws SLOTS_UNAVAILABLE where it is empty or bad. */
   activate(slot: SlotName): Promise<void>;
-  /** Of the slot that runs; raises the floors. */
+  /** Marks the slot that runs as good; raises the floors. */
   markGood(): Promise<void>;
-  /** Of the slot that runs: the other one starts next. */
+  /** Marks the slot that runs as bad: the other one starts next. */
   markBad(reason: string): Promise<void>;
 }
 

@@ -20,7 +20,7 @@ export interface SpiHandle {
 }
 
 export interface SpiHandleInfo extends SpiHandle {
-  /** Who registered it: `sku` or `plugin.<id>`. */
+  /** Registrant of the handle: `sku` or `plugin.<id>`. */
   readonly owner: string;
   /** Since it was registered, those that failed included. */
   readonly transfers: number;

@@ -1,31 +1,31 @@
-/** What happened in which order, across plugins and apps: spans of slow, failed and sampled work, in memory. */
+/** Spans of slow, failed and sampled work across plugins and apps, in memory and in order. */
 import { serviceRef } from '../contract/service-ref.ts';
 import type { TraceContext } from '../contract/trace.ts';
 
 export interface Span extends TraceContext {
   readonly parent?: string;
-  /** Nothing of its trace is to come in this device when it is told: it had no parent here. */
+  /** True for a span without a parent here: no span of its trace follows it on this device. */
   readonly root?: boolean;
   /** `operation config.set`, `function agenda.events.add`, `voice.turn`, `stt`. */
   readonly name: string;
-  /** Of `clock.monotonic()`, which is the same in every worker and process, and how many milliseconds it took. */
+  /** Time of `clock.monotonic()`, which is the same in every worker and process; `ms` is the duration in milliseconds. */
   readonly began: number;
   readonly ms: number;
   /** A code of the table of errors, where it failed. */
   readonly error?: string;
-  /** It has no end of its own, or waits for people: it is never slow. */
+  /** True for work without an end, or that waits for people: it is never slow. */
   readonly lasting?: boolean;
   /** Small and without secrets. */
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
-  /** A trace that somebody from outside named: linked, not the parent. */
+  /** Trace that an outside client named: linked, not the parent. */
   readonly link?: TraceContext;
 }
 
-/** What is kept of work that nobody asked to be recorded. */
+/** Rules for keeping work that no caller asked to record. */
 export interface TraceRules {
   /** From how many milliseconds on work is slow, by what its name begins with; the longest counts, and '' is for all. */
   readonly slowMs: Readonly<Record<string, number>>;
-  /** Of traces that begin here, 0 to 1. */
+  /** Share of traces that begin here, 0 to 1. */
   readonly sample: number;
 }
 

@@ -6,6 +6,9 @@ import { WINGS } from '@device-core/plugin-api/inside/tree';
 import type { Input } from './input.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const DOORS: Readonly<Record<string, string>> = JSON.parse(
+  readFileSync(join(ROOT, 'plugin-api/package.json'), 'utf8'),
+).exports;
 const WIDTH = 1180;
 const LINE = 17;
 /** Characters of a line in a room. */
@@ -74,9 +77,9 @@ function readImports(): ReadonlyMap<string, ReadonlySet<string>> {
 }
 
 function targetOf(file: string, name: string): string | undefined {
-  const door = /^@device-core\/plugin-api(?:\/(.+))?$/.exec(name);
-  if (door)
-    return roomOf(`plugin-api/${door[1] ?? 'index'}${/^(testing|plugin-check)$/.test(door[1] ?? '') ? '.ts' : '/'}`);
+  const door = /^@device-core\/plugin-api(\/.+)?$/.exec(name);
+  const module = door && DOORS[`.${door[1] ?? ''}`];
+  if (module) return roomOf(join('plugin-api', module));
   return name.startsWith('.') ? roomOf(join(dirname(file), name)) : undefined;
 }
 

@@ -13,7 +13,7 @@ const NETWORK: Readonly<Record<AppSpec['network'], readonly string[]>> = {
     'network netlink raw,',
   ],
 };
-/** Where names of hosts and certificates are found; with the open network only. */
+/** Files for names of hosts and for certificates; with the open network only. */
 const RESOLVES = ['#include <abstractions/nameservice>', '#include <abstractions/ssl_certs>'];
 
 /** The AppArmor profile of a guest, its whole text (apparmor.d(5)): a second list of the same things, kept by another part of the kernel. */
@@ -49,7 +49,7 @@ export function apparmorOf(spec: AppSpec): string {
     ],
     ...devices.map(({ path, access }) => `${quoted(path)} ${access},`),
     ...NETWORK[network],
-    // Unix sockets of its own; the others are closed by the paths above.
+    // Unix sockets of the guest; the others are closed by the paths above.
     'network unix,',
     ...['signal (receive) peer=unconfined,', `signal (send, receive) peer=${profileOf(spec)},`],
     ...[

@@ -18,8 +18,8 @@ const RUNTIMES: readonly string[] = ['node', 'python', 'native', 'static'] satis
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Why this is no specification; undefined when it is one. It is looked at as what came from somewhere: the warden believes nothing of it. What a device
- * allows besides (users, folders, nodes) is for whoever knows the device.
+ * Fault of a specification; undefined for a sound one. The value comes from outside: the warden believes nothing of it.
+ * Rules of the device (users, folders, nodes) are checked by code that knows the device.
  */
 export function appSpecProblem(value: unknown): string | undefined {
   try {
@@ -102,7 +102,7 @@ function textProblem(spec: AppSpec): string | undefined {
   return undefined;
 }
 
-/** What it says twice must be the same both times. */
+/** Facts that stand in it twice must be equal. */
 function reachProblem({ devices, nodes, groups = [], hosts, files, data, cache, kind }: AppSpec): string | undefined {
   for (const { name, path, access, group } of devices) {
     if (!NODE_NAME.test(name)) return `its device "${name}" does not fit ${NODE_NAME}`;

@@ -2,7 +2,7 @@ import type { AppSpec } from '../../contract/app-spec.ts';
 import { HARDENED, type UnitOptions, unitNameOf, unitText, userOf } from './unit.ts';
 import { directive, pathWord, word } from './unit-text.ts';
 
-/** Where the guest's side of its way out listens, in the guest's own network. */
+/** Address of the guest's side of its way out, in the guest's network. */
 export const WAY_OUT = '127.0.0.1:3128';
 const ACTIVATE = '/usr/bin/systemd-socket-activate';
 const PROXY = '/lib/systemd/systemd-socket-proxyd';

@@ -8,7 +8,7 @@ const HTTPS = 443;
 /** A capability as app.yaml has it, as far as it says what the guest may reach. */
 export interface Claim {
   readonly id: string;
-  /** Of `network.outbound:<host>` only; 443 if absent. */
+  /** Ports of `network.outbound:<host>` only; 443 if absent. */
   readonly ports?: readonly number[];
 }
 
@@ -42,7 +42,7 @@ export function hostOf(capability: string): string | undefined {
   return capability.startsWith(OUTBOUND) ? capability.slice(OUTBOUND.length) : undefined;
 }
 
-/** What was claimed and granted by name, each host once, in the order of names. */
+/** Hosts that were claimed and granted by name, each once, in the order of names. */
 export function hostsOf(claims: readonly Claim[], granted: ReadonlySet<string>): readonly NamedHost[] {
   const ports = new Map<string, Set<number>>();
   for (const { id, ports: asked = [HTTPS] } of claims) {

@@ -1,6 +1,6 @@
 import type { GuestLimits } from '../../contract/app-spec.ts';
 
-/** What an app may take that says nothing of it. */
+/** Limits of an app whose manifest names none. */
 export const DEFAULT_LIMITS: GuestLimits = {
   memoryMaxMB: 256,
   cpuPercent: 100,
@@ -24,7 +24,7 @@ export const LIMIT_BOUNDS: Readonly<Record<keyof GuestLimits, readonly [least: n
 
 export const LIMIT_NAMES = Object.keys(DEFAULT_LIMITS) as readonly (keyof GuestLimits)[];
 
-/** What was asked for; where nothing was, the usual, or the ceiling where that is lower. What is above a ceiling is cut: whoever should have refused it has not. */
+/** Limits as requested; else the usual ones, or the ceiling where that is lower. A request above a ceiling is cut: an earlier check should have refused it. */
 export function limitsOf(
   asked: Readonly<Partial<GuestLimits>> = {},
   ceilings: Readonly<Partial<GuestLimits>> = {},

@@ -12,7 +12,7 @@ export function nodeOf(capability: string): string | undefined {
   return found ? (found.groups?.name ?? '') : undefined;
 }
 
-/** What was claimed and granted, each node once, in the order of names. A name that the SKU has not is no node. */
+/** Nodes that were claimed and granted, each once, in the order of names. Names unknown to the SKU are left out. */
 export function nodesOf(
   claims: readonly Claim[],
   granted: ReadonlySet<string>,

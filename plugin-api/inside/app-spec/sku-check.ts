@@ -2,13 +2,13 @@ import { LIMIT_NAMES } from './limits.ts';
 import { nodeOf } from './nodes.ts';
 import type { GuestManifest, SkuOfApps } from './spec-of.ts';
 
-/** What is wrong with a part of app.yaml. */
+/** Fault in a part of app.yaml. */
 export interface Complaint {
   readonly path: readonly (string | number)[];
   readonly reason: string;
 }
 
-/** What of a manifest this device cannot give, whatever is granted: nodes that it has not, budgets above its ceilings. */
+/** Demands of a manifest that no grant can meet on this device: missing nodes, budgets above its ceilings. */
 export function skuComplaints(
   { capabilities, resources = {} }: Pick<GuestManifest, 'capabilities' | 'resources'>,
   { nodes = {}, ceilings = {} }: SkuOfApps,

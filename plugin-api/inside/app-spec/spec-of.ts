@@ -3,11 +3,11 @@ import { type Claim, hostsOf } from './hosts.ts';
 import { limitsOf } from './limits.ts';
 import { nodesOf, type SkuNode } from './nodes.ts';
 
-/** Where the proxy of the device is reached by a guest that may reach named hosts. */
+/** Address of the device's proxy for a guest with named hosts. */
 export const PROXY = 'http://127.0.0.1:3128';
 const STOP_MS = 3_000;
 
-/** What of app.yaml decides what a run may see. */
+/** Parts of app.yaml that decide the sight of a run. */
 export interface GuestManifest {
   readonly id: string;
   readonly name: string;
@@ -24,24 +24,24 @@ export interface GuestManifest {
   readonly lifecycle?: { readonly stopTimeoutMs?: number };
 }
 
-/** What the device's SKU says of apps. */
+/** Rules of the device's SKU for apps. */
 export interface SkuOfApps {
   readonly nodes?: Readonly<Record<string, SkuNode>>;
   readonly ceilings?: Readonly<Partial<GuestLimits>>;
 }
 
-/** Where the things of one run lie. All paths absolute. */
+/** Places of one run. All paths absolute. */
 export interface GuestPlace {
   /** `<service>` of the device. */
   readonly service: string;
   readonly code: string;
-  /** What is run, found already: a runtime of the device, or a file of the code. */
+  /** Program to run, resolved: a runtime of the device, or a file of the code. */
   readonly program: string;
-  /** What the program reads besides the system and its code: a runtime's own folder, packages of a checkout. */
+  /** Files that the program reads besides the system and its code: a runtime's folder, packages of a checkout. */
   readonly beside?: readonly string[];
   readonly data: string;
   readonly cache: string;
-  /** Folder of its own socket. */
+  /** Folder of the guest's socket. */
   readonly run: string;
   readonly rpc: string;
   /** Folder of the shared socket, the socket in it, and where that is usually found. */
@@ -55,7 +55,7 @@ export interface GuestPlace {
   /** PATH and LANG of every app. */
   readonly path: string;
   readonly lang: string;
-  /** What else the Core tells this run: DEVICE_DATA_FROM. */
+  /** Further variables of the Core for this run: DEVICE_DATA_FROM. */
   readonly tells?: Readonly<Record<string, string>>;
 }
 

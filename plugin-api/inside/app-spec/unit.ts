@@ -1,13 +1,13 @@
 import type { AppSpec } from '../../contract/app-spec.ts';
 import { directive, lonePath, pathWord, word } from './unit-text.ts';
 
-/** What a unit needs to know of the device. Folders absolute. */
+/** Facts of the device that a unit needs. Folders absolute. */
 export interface UnitOptions {
   /** Unit with which every guest ends; `<service>-core.service` if absent. */
   readonly core?: string;
   /** `<run>` of the device: `/run/device`. */
   readonly run: string;
-  /** Its configuration, which nobody sees; `/etc/<service>` if absent. */
+  /** Configuration folder, hidden from guests; `/etc/<service>` if absent. */
   readonly etc?: string;
   /** Account of the guest; if absent the record of userdb that userOf() names. */
   readonly account?: string;
@@ -32,14 +32,14 @@ export function egressUnitNameOf({ name }: Pick<AppSpec, 'name'>): string {
   return `${name}-egress.service`;
 }
 
-/** Where systemd fetches the token of a launch. The folder is root's: systemd reads as root whatever lies there. */
+/** Socket from which systemd fetches the token of a launch. The folder is root's: systemd reads any file there as root. */
 export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
   return `/run/${service}-credentials.sock`;
 }
 
 /**
- * The unit of a guest, its whole text. Everything that systemd enforces stands in it but CPUQuota, which would throttle the making of the sandbox: it is set
- * when the guest is ready. The specification must be one (`appSpecProblem`), with a user of its own.
+ * Text of a guest's unit. It holds all limits of systemd but CPUQuota, which would throttle the making of the sandbox:
+ * it is set when the guest is ready. The specification must be sound (`appSpecProblem`), with a separate user.
  */
 export function unitOf(spec: AppSpec, options: UnitOptions): string {
   const { service, kind, uid, limits, stopTimeoutMs } = spec;
@@ -81,7 +81,7 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
   });
 }
 
-/** What every unit of a guest has, whatever was granted. */
+/** Settings of every guest's unit, independent of grants. */
 export const HARDENED: readonly string[] = [
   ...['NoNewPrivileges=yes', 'CapabilityBoundingSet=', 'AmbientCapabilities=', 'SystemCallArchitectures=native'],
   'SystemCallFilter=@system-service',
@@ -126,11 +126,11 @@ function folders(spec: AppSpec, run: string, record: number | undefined): readon
     ...(spec.shared === undefined ? [] : [spec.shared]),
     ...users.map((name) => `/run/userdb/${name}`),
   ];
-  // What is not there is not there inside either.
+  // Paths missing outside are missing inside, too.
   const beside = [program, ...files.read].filter((path) => isMasked(path, spec, run) && !isBelow(path, spec.code));
   const read = [...demanded.map(pathWord), ...[...new Set(beside)].map((path) => pathWord(`-${path}`))];
   const placed = Object.entries(files.placed ?? {}).map(([inside, from]) => `${pathWord(from)}:${pathWord(inside)}`);
-  // Not StateDirectory=: systemd gives away whatever lies there as root, and a Core that was taken over decides what does (docs/adr/0077).
+  // Not StateDirectory=: systemd gives away any file there as root, and a Core that was taken over decides what does (docs/adr/0077).
   const bound = [...files.write.map(pathWord), ...placed];
   return [...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]), directive('BindReadOnlyPaths', ...read)];
 }
@@ -141,7 +141,7 @@ function isMasked(path: string, { bare }: AppSpec, run: string): boolean {
   return empty.some((folder) => isBelow(path, folder));
 }
 
-/** What lies below an inaccessible folder cannot be bound back; below an empty one it can. */
+/** Paths below an inaccessible folder cannot be bound back; below an empty one they can. */
 function inHomes({ program, code, files }: AppSpec): boolean {
   return [program, code, ...files.read, ...files.write].some((path) => HOMES.some((home) => isBelow(path, home)));
 }

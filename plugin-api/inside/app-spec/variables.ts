@@ -14,7 +14,7 @@ const RUNTIME = [
   'BASH_ENV',
   'ENV',
 ];
-/** What the Core or systemd says. */
+/** Variables that the Core or systemd sets. */
 const OURS = [
   'PATH',
   'LANG',

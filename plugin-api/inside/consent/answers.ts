@@ -24,7 +24,7 @@ export function mergeAnswers(former: readonly Consent[], answers: readonly Conse
   return merged.filter((_, index) => !dropped.has(index));
 }
 
-/** What of an answer still stands beside a newer one about the same capability. */
+/** Rest of an answer that still stands beside a newer one about the same capability. */
 function without(former: Consent, newer: Consent): readonly Consent[] {
   const gone = portsOf(newer.params);
   const ports = portsOf(former.params);

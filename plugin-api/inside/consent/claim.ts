@@ -1,4 +1,4 @@
-/** What an app asks for, and what covers it. Pure. */
+/** Claims of an app, and the grants that cover them. Pure. */
 import {
   type CapabilityClass,
   type CapabilityId,
@@ -8,7 +8,7 @@ import {
 } from '../../contract/capabilities.ts';
 import type { PromptItem } from '../../services/prompts.ts';
 
-/** What of a manifest has to do with consent. */
+/** Parts of a manifest that concern consent. */
 export interface Asking {
   readonly id: string;
   readonly version: string;
@@ -35,7 +35,7 @@ export interface Grant {
 
 /** A question about a capability, with the class that decides who may answer it. */
 export interface Claim extends PromptItem {
-  /** Absent for a capability that nobody knows. */
+  /** Absent for an unknown capability. */
   readonly class?: CapabilityClass;
 }
 
@@ -49,7 +49,7 @@ const HTTPS = 443;
 const HOST = /^network\.outbound:/;
 const NETWORK = /^network($|\.)/;
 
-/** What a manifest declares of one capability, wherever it does. */
+/** Declarations of one capability in the whole manifest. */
 export interface Declared {
   readonly capability: CapabilityId;
   readonly reason: string;
@@ -98,7 +98,7 @@ export function covers(grant: Grant, { capability, port }: Want): boolean {
   return grant.ports === undefined || (port !== undefined && grant.ports.includes(port));
 }
 
-/** Would whoever holds what is wanted hold all of this capability, on one of these ports, too? */
+/** True where a holder of the want holds all of this capability, on one of these ports, too. */
 export function contains({ capability, port }: Want, part: Grant): boolean {
   if (!implies(capability, part.capability)) return false;
   return part.ports === undefined || port === undefined || part.ports.includes(port);
@@ -122,7 +122,7 @@ export function claimOf(declared: Declared, wants: readonly Want[], grants: read
   };
 }
 
-/** A right that nobody gives a reason for, as that of a plugin. */
+/** Right without a stated reason, as that of a plugin. */
 export function rightTo(capability: CapabilityId): PromptItem {
   return { capability, summary: summaryOf(capability, undefined, false), reason: '', optional: false };
 }

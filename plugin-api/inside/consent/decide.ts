@@ -1,4 +1,4 @@
-/** What of its declared capabilities an app gets, and by which rule (decisions D2). Pure. */
+/** Grants of an app's declared capabilities, each with its rule (decisions D2). Pure. */
 import { describeCapability, unknownCapability } from '../../contract/capabilities.ts';
 import { type ConsentPolicy, rulingOf } from '../../contract/consent-policy.ts';
 import type { Consent } from '../../services/prompts.ts';
@@ -20,11 +20,11 @@ export interface Rule {
   readonly line: string;
 }
 
-/** Of one capability; a host whose ports fare differently has one for each way. */
+/** Decision about one capability; a host has one for each ruling of its ports. */
 export interface Decision extends Claim {
   readonly verdict: 'granted' | 'denied' | 'ask';
   readonly by: Rule;
-  /** What would grant it; absent where it is granted. */
+  /** Step that would grant it; absent where it is granted. */
   readonly hint?: string;
 }
 
@@ -36,7 +36,7 @@ export interface Rules {
   readonly skuGrants: SkuGrants;
   /** Kept answers about the app, in the order in which they were given. */
   readonly consents: readonly Consent[];
-  /** What its former version was granted, so that a claim can say what it widens. */
+  /** Grants of its former version, so that a claim can say what it widens. */
   readonly held?: readonly Grant[];
   /** All that the manifest declares, where the decisions are about a part of it. */
   readonly whole?: Asking['capabilities'];
@@ -68,7 +68,7 @@ export function decide(manifest: Pick<Asking, 'id' | 'capabilities'>, rules: Rul
   });
 }
 
-/** What the decisions grant, as the difference of the next version takes it. */
+/** Grants of the decisions, as the difference of the next version takes them. */
 export function grantsOf(decisions: readonly Decision[]): readonly Grant[] {
   return decisions
     .filter(({ verdict }) => verdict === 'granted')

@@ -1,4 +1,4 @@
-/** What a version asks for beyond what there is. Pure. */
+/** Demands of a version beyond the present grants. Pure. */
 import { type Asking, type Claim, claimOf, covers, declaredBy, type Grant, grantOf } from './claim.ts';
 
 export interface BudgetDifference {
@@ -17,19 +17,19 @@ export interface FunctionDifference {
 }
 
 export interface Difference {
-  /** Above class normal, and no grant implies it: somebody has to decide. */
+  /** Claims above class normal that no grant implies: a person has to decide. */
   readonly asked: readonly Claim[];
-  /** Of class normal: told, not held. */
+  /** Claims of class normal: shown, not held back. */
   readonly told: readonly Claim[];
-  /** What it asked for and does not any more. */
+  /** Grants that it does not ask for any more. */
   readonly dropped: readonly Grant[];
   readonly budgets: readonly BudgetDifference[];
   readonly functions: readonly FunctionDifference[];
 }
 
 /**
- * What the next version asks and no grant of the former one implies, ports included; `widens` names the grant that a claim contains. `former` is
- * undefined where the app is not there yet. What becomes less passes.
+ * Claims of the next version that no grant of the former one implies, ports included; `widens` names the grant that a
+ * claim contains. `former` is undefined for a new app. Smaller demands pass.
  */
 export function difference(former: Asking | undefined, next: Asking, grants: readonly Grant[]): Difference {
   const claims = declaredBy(next).flatMap((declared) => {

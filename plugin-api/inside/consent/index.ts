@@ -1,4 +1,4 @@
-/** What an app asks for, which rule decides about it, and what a new version asks beyond what there is. Pure but for `seekConsent`, which asks by service `prompts`. */
+/** Claims of an app, the rule that decides each, and the new demands of a version. Pure but for `seekConsent`, which asks by service `prompts`. */
 
 export { type Choosing, choicesOf, inTurn, optionalIn, YES, yesTo } from '../../contract/consent-choice.ts';
 export {

@@ -26,14 +26,14 @@ export interface SeekingServices {
 }
 
 /**
- * Resolves with what the app gets, which may take as long as a person does; nobody is asked where the rules decide. Optional capabilities that were not
- * allowed are left out. The board has kept the answers by then; silence is not kept. Throws CONSENT_REQUIRED, which names each capability that it cannot do without and what would
- * grant it, and the codes of prompts.ask() and consents.keep().
+ * Resolves with the grants of the app, which may take as long as a person does; rules that decide ask no person. Optional capabilities that
+ * were not allowed are left out. The board has kept the answers by then; silence is not kept. Throws CONSENT_REQUIRED, which names each
+ * capability that it cannot do without and what would grant it, and the codes of prompts.ask() and consents.keep().
  */
 export async function seekConsent(seeking: Seeking, services: SeekingServices): Promise<readonly Decision[]> {
   const { app } = seeking;
   const first = await decisionsOf(seeking, services);
-  // Whoever brings a version again that was refused is asked again.
+  // A refused version that is installed again is asked about again.
   const again = ({ verdict, by, optional }: Decision) => verdict === 'denied' && by.from === 'consent' && !optional;
   refuse(app, first, (decision) => decision.verdict === 'denied' && !again(decision));
   const open = first.filter((decision) => decision.verdict === 'ask' || again(decision));

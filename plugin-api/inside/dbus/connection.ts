@@ -8,7 +8,7 @@ import { Incoming } from './reader.ts';
 export interface DBusOptions {
   /** Socket of the bus. */
   readonly path: string;
-  /** Whose clock limits each wait; the end of the scope ends the connection. */
+  /** Scope whose clock limits each wait; its end ends the connection. */
   readonly scope: Pick<Scope, 'within' | 'use'>;
   /** Milliseconds for an answer, unless the call says otherwise. */
   readonly timeoutMs?: number;
@@ -30,7 +30,7 @@ export interface DBusCall {
 
 /** Which signals are wanted. */
 export interface SignalRule {
-  /** A unique name, or a well-known one: whoever owns that at the moment, and nobody who only says so. */
+  /** Unique or well-known name: the bus's present owner of it, not a sender's claim. */
   readonly sender: string;
   readonly interface: string;
   readonly member: string;
@@ -73,7 +73,7 @@ export class DBus implements Disposable {
   readonly #incoming: Incoming;
   readonly #calls = new Map<number, PromiseWithResolvers<readonly DBusValue[]>>();
   readonly #watches = new Set<Watch>();
-  /** Well-known names that are watched, and who owns them; empty while nobody does. */
+  /** Owners of the watched well-known names; empty for a name without an owner. */
   readonly #owners = new Map<string, string>();
   readonly #followed = new Map<string, Promise<void>>();
   readonly #ended = Promise.withResolvers<DBusError>();
@@ -207,7 +207,7 @@ export class DBus implements Disposable {
     if (type === 'call') {
       const destination = sender === undefined ? {} : { destination: sender };
       const error = { type: 'error', serial: 1, replySerial: serial, error: `${BUS}.Error.UnknownMethod` } as const;
-      // Somebody who asks without reading the answers gets none.
+      // A caller that reads no answers gets none.
       if (!message.noReply && !this.#socket.writableNeedDrain) this.#socket.write(encode({ ...error, ...destination }));
       return;
     }

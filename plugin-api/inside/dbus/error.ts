@@ -1,4 +1,4 @@
-/** What a peer answered with, or why there is no answer. Errors of this client have the standard names of D-Bus. */
+/** Error answer of a peer, or the reason for a missing one. Errors of this client have the standard names of D-Bus. */
 export class DBusError extends Error {
   /** `org.freedesktop.systemd1.NoSuchUnit`, `org.freedesktop.DBus.Error.Disconnected`. */
   readonly error: string;
@@ -12,7 +12,7 @@ export class DBusError extends Error {
 
 const OWN = 'org.freedesktop.DBus.Error';
 
-/** The message is none: whoever sent it does not speak D-Bus. */
+/** Error for bytes that are no message: their sender does not speak D-Bus. */
 export function malformed(reason: string): DBusError {
   return new DBusError(`${OWN}.InconsistentMessage`, `cannot read the message: ${reason}`);
 }

@@ -6,7 +6,7 @@ const TYPES = ['', 'call', 'reply', 'error', 'signal'] as const;
 
 export interface Message {
   readonly type: 'call' | 'reply' | 'error' | 'signal';
-  /** Of the sender, never 0. */
+  /** Number given by the sender, never 0. */
   readonly serial: number;
   readonly noReply?: boolean;
   readonly path?: string;
@@ -15,9 +15,9 @@ export interface Message {
   readonly error?: string;
   readonly replySerial?: number;
   readonly destination?: string;
-  /** Written by the bus, whatever the sender says. */
+  /** Written by the bus, regardless of the sender. */
   readonly sender?: string;
-  /** Of the body; empty if absent. */
+  /** Signature of the body; empty if absent. */
   readonly signature?: string;
   readonly body?: readonly DBusValue[];
 }

@@ -8,7 +8,7 @@ export interface Type {
 
 const BASIC = 'ybnqiuxtdsogh';
 const LONGEST = 255;
-/** Of arrays inside each other, and of structs inside each other. */
+/** Depth of arrays inside each other, and of structs inside each other. */
 const DEEPEST = 32;
 
 /** Boundary on which a value of this type begins, in bytes. */

@@ -1,4 +1,4 @@
-/** What a caller must hold for an operation: a fixed capability, or one whose scope is a param. */
+/** Capability that an operation demands: a fixed one, or one whose scope is a param. */
 import {
   type Caller,
   type Capabilities,
@@ -10,7 +10,7 @@ import {
 
 /** Both throw UNAUTHENTICATED or CAPABILITY_DENIED. */
 export interface Authorization {
-  /** Whatever the params: may this caller use the operation at all? */
+  /** Checks the caller for the operation as such, before any params. */
   family(caller: Caller): void;
   /** With the params, not yet validated. */
   exact(caller: Caller, params: unknown): void;
@@ -51,10 +51,10 @@ export function authorization(
   if (groups?.mark === '.') return ofMembers(family, param, capabilities, identified);
   const any = (caller: Caller): void => {
     identified(caller);
-    // The narrowest grant that would do: nobody needs the whole family for one scope.
+    // Names the narrowest sufficient grant: one scope does not need the whole family.
     capabilities.requireAny(caller, family, `${family}:<${param}>`);
   };
-  /** Of the last call: most calls name the same scope again and again. */
+  /** Scope of the last call: most calls name the same one again and again. */
   let last: { readonly scope: string; readonly capability: CapabilityId } | undefined;
   return {
     family: any,
@@ -68,7 +68,7 @@ export function authorization(
   };
 }
 
-/** Each member of a family is a capability of its own, `sensors.<name>`. Who holds one of them is only known with the params. */
+/** Each member of a family is a separate capability, `sensors.<name>`. Only the params tell the member that the caller must hold. */
 function ofMembers(
   family: CapabilityId,
   param: string,
@@ -80,7 +80,7 @@ function ofMembers(
     exact(caller, params) {
       const name = (params as Record<string, unknown> | null | undefined)?.[param];
       identified(caller);
-      // What is no text cannot name a member: the schema refuses it.
+      // A name that is no text names no member: the schema refuses it.
       if (typeof name !== 'string') return;
       const member = `${family}.${name}`;
       capabilities.require(caller, (describeCapability(member) ? member : family) as CapabilityId);

@@ -1,4 +1,4 @@
-/** What has just left the table: while its plugin may be restarting, callers are told to come again instead of that there is no such thing. */
+/** Operations that have just left the table: while their plugin may be restarting, callers get a retry instead of an unknown name. */
 import { CoreError, type Scope } from '../../index.ts';
 import type { OperationInfo } from '../../services/operations.ts';
 import type { Entry } from './entry.ts';

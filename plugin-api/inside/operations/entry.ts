@@ -13,14 +13,14 @@ export interface Entry {
   readonly authorization: Authorization;
   /** Throws PARAMS_INVALID; fills in defaults. */
   readonly checkParams: (params: unknown) => void;
-  /** Whose it is, where that is known. */
+  /** User of the service that added it, where known. */
   readonly user: ServiceUser | undefined;
 }
 
 export interface OperationEntry extends Entry {
   readonly info: OperationInfo;
   readonly run: Operation<unknown>['run'];
-  /** Absent: nobody has to confirm it. */
+  /** Absent: no confirmation is needed. */
   readonly sensitive: Operation['sensitive'];
   /** The subject of a sensitive call. */
   readonly about: Operation<unknown>['about'];

@@ -16,7 +16,7 @@ import { isAsyncIterable, isThenable, relay } from './relay.ts';
 import { actOf } from './sensitive-act.ts';
 import { shownName, type Table } from './table.ts';
 
-/** What a handler that keeps its deadline may take beyond it, to say what it has done. */
+/** Extra milliseconds for a handler that keeps its deadline, to report its partial work. */
 const GRACE_MS = 400;
 
 export interface GateOptions {
@@ -27,7 +27,7 @@ export interface GateOptions {
   readonly checkResults: () => boolean;
   /** Called at each refusal of a capability. */
   readonly refused?: () => void;
-  /** Plugins that are on their way up, whose operations nobody knows yet; asked for where there is none by a name. */
+  /** Plugins on their way up, whose operations are unknown yet; asked for when a name is missing. */
   readonly starting?: () => readonly string[];
 }
 
@@ -72,7 +72,7 @@ export class Gate {
     }
   }
 
-  /** While a plugin starts nobody can tell a mistake in a name from an operation that is still to come. One that waits, or has failed, adds nothing soon. */
+  /** While a plugin starts, a wrong name looks like an operation that is still to come. A plugin that waits, or has failed, adds nothing soon. */
   #missing(name: string): CoreError {
     const departed = this.#table.departed.missing(name);
     if (departed) return departed;
@@ -132,7 +132,7 @@ export class Gate {
     return call;
   }
 
-  /** Everything before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only where somebody takes his time. */
+  /** Checks before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only for a tap that answers later. */
   #guard(entry: Entry, params: unknown, call: PendingCall, channel: StreamChannel | undefined): void {
     try {
       mayCall(entry, call.caller);
@@ -260,7 +260,7 @@ export class Gate {
     answer({ done });
   }
 
-  /** What the caller gets to see. An error that is not of the table is a fault of ours: logged here, once. */
+  /** Error as the caller sees it. One outside the table is a fault of the Core or a plugin: logged here, once. */
   #explain(thrown: unknown, { name, user }: Entry, call?: PendingCall): CoreError {
     if (thrown instanceof CoreError && thrown.code === 'CAPABILITY_DENIED') this.#refused?.();
     // Only under its own name: what another plugin's code means is for that plugin to say.
@@ -269,7 +269,7 @@ export class Gate {
     if (thrown instanceof CoreError && foreign === undefined) return thrown;
     const error =
       foreign === undefined ? toCoreError(thrown, name) : new CoreError('INTERNAL', { what: name }, { cause: thrown });
-    // A full disk is nobody's fault here.
+    // A full disk is no fault of a plugin.
     if (error.code !== 'INTERNAL') return error;
     user?.failed('operation');
     (call?.log ?? this.#log).error(

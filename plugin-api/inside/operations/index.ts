@@ -14,7 +14,7 @@ export interface OperationGateOptions extends GateOptions {
   readonly capabilities: Capabilities;
   /** Calls in flight end with it. */
   readonly scope: Scope;
-  /** Tells spans of calls, where somebody keeps them. */
+  /** Tracer of calls, where traces are kept. */
   readonly tracer?: Tracer;
   /** Shared by those who compile the same schemas again and again. */
   readonly schemas?: Schemas;
@@ -22,7 +22,7 @@ export interface OperationGateOptions extends GateOptions {
 
 export interface OperationGate {
   readonly table: Table;
-  /** What plugins get; those who add to it are told apart. */
+  /** Service for plugins; each plugin that adds to it is known by its id. */
   readonly service: Operations & ServesEachUser<Operations>;
   /** Answers that came after their deadline or cancellation, and were dropped. */
   late(): number;
@@ -48,7 +48,7 @@ export function operationGate(options: OperationGateOptions): OperationGate {
   return { table, service: Object.assign(serviceFor(), { [FOR_USER]: serviceFor }), late: () => gate.late };
 }
 
-/** Front ends of the Core call for others; a plugin from outside is itself, and nobody's session. */
+/** Front ends of the Core call for others; a plugin from outside calls as itself, without a session. */
 function own(call: Invocation, user: ServiceUser | undefined): Invocation {
   if (!user?.outside) return call;
   const { signal, deadline } = call;

@@ -14,7 +14,7 @@ import type { Invocation } from '../../services/operations.ts';
 export interface CallOwner {
   /** The call is over: nothing of it need be kept. */
   ended(call: PendingCall, error: CoreError | undefined): void;
-  /** Absent, or not on: nobody keeps traces. */
+  /** Absent, or not on: no traces are kept. */
   readonly tracer?: Tracer;
 }
 
@@ -99,12 +99,12 @@ export class PendingCall implements CallContext {
     return this.#trace ?? (parent?.remote === 'link' ? undefined : parent);
   }
 
-  /** What was handed to work within this call, if anything was. */
+  /** Trace that work within this call got, if any did. */
   get handedOn(): TraceContext | undefined {
     return this.#trace;
   }
 
-  /** Where this call belongs. */
+  /** Trace to which this call belongs. */
   get within(): TraceContext | undefined {
     return this.#invocation.trace;
   }

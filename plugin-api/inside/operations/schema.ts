@@ -11,7 +11,7 @@ const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 const SHOWN = 80;
 
 export class Schemas {
-  /** Compiles params at once, whoever adds them: for those who write operations. */
+  /** Compiles params at once for every plugin: for authors of operations. */
   readonly #atOnce: boolean;
   readonly #params = new Validators({ useDefaults: true, coerceTypes: false, ...COMMON });
   readonly #results = new Validators(COMMON);
@@ -40,7 +40,7 @@ export class Schemas {
     };
   }
 
-  /** What is wrong with a result, or undefined. Compiled when first asked. */
+  /** Fault of a result, or undefined. Compiled at the first check. */
   result(name: string, schema: JsonSchema): (result: unknown) => string | undefined {
     let validate: ValidateFunction | undefined;
     return (result) => {

@@ -1,11 +1,11 @@
-/** What a page wants to do and a person confirms: in words, and as a text that is the same for these params alone. Pure. */
+/** Act of a page that a person confirms: in words, and as a text that is the same for these params alone. Pure. */
 
 import type { Sensitive, SensitiveAct } from '../../services/operations.ts';
 import { filled } from '../consent/words.ts';
 
 /** Characters of a param in a message. */
 const SHORT = 54;
-/** What would end the line, turn its direction or not be seen. */
+/** Characters that would end the line, turn its direction or stay unseen. */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
 /** Undefined where these params make it harmless. */

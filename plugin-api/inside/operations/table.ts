@@ -78,7 +78,7 @@ export class Table {
     const route = operation.rest ? routeKey(operation.rest, name) : undefined;
     const owner = route === undefined ? undefined : this.#routes.get(route);
     if (owner !== undefined) throw new CoreError('OPERATION_CONFLICT', { name, what: `${route} belongs to ${owner}` });
-    // One that comes back the same is the same: nobody has to build his routes anew.
+    // An operation that comes back unchanged keeps its info: no reader has to build its routes anew.
     const former = this.departed.take(name, route)?.info;
     const info = former && JSON.stringify(former) === JSON.stringify(given) ? former : given;
     const entry: OperationEntry = {
@@ -173,7 +173,7 @@ export class Table {
       name: info.name,
       timeoutMs,
       keepsDeadline,
-      // What every stranger may do, a viewer may, too: signing in.
+      // Rights of every stranger are a viewer's, too: signing in.
       reads: reads || anonymous,
       authorization: authorization(info.capability, anonymous, this.#capabilities),
       checkParams: this.#schemas.params(info.name, info.params, user?.outside),
@@ -193,7 +193,7 @@ export class Table {
     };
   }
 
-  /** Plugins add their operations in bulk: those who watch are told once per turn of the event loop. */
+  /** Plugins add their operations in bulk: watchers hear of it once per turn of the event loop. */
   #changed(): void {
     this.#listed = undefined;
     if (this.#telling) return;
@@ -221,7 +221,7 @@ function routeKey(rest: RestBinding, name: string): string {
   return `${rest.method} ${rest.path.replaceAll(/:[^/]+/g, ':')}`;
 }
 
-/** Throws OPERATION_CONFLICT: an error of its own that is none, or that bears the id of another plugin. */
+/** Throws OPERATION_CONFLICT for an invalid error of the plugin, or one with the id of another plugin. */
 function checkErrors({ name, errors }: Pick<Operation, 'name' | 'errors'>, user: ServiceUser | undefined): void {
   for (const error of errors) {
     const problem = typeof error === 'string' ? undefined : pluginErrorProblem(error, user?.plugin);

@@ -1,6 +1,6 @@
-/** What packages are there. A signature of one kind can be taken for no other, for the signed text differs. */
+/** Kinds of packages. A signature of one kind can be taken for no other, for the signed text differs. */
 export interface PackageKind {
-  /** What it holds, for people. */
+  /** Content, for people. */
   readonly noun: 'plugin' | 'app';
   /** The manifest at its top. */
   readonly manifest: string;

@@ -7,7 +7,7 @@ export type NamedPackage =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'repository'; readonly id: string; readonly version?: string };
 
-/** What lies there under that name comes first, and what looks like a path is one. */
+/** Existing paths come first, and a text in the form of a path is one. */
 export async function namedPackage(noun: PackageNoun, text: string): Promise<NamedPackage> {
   const path = resolve(text);
   const isPath = text.includes('/') || text.endsWith(PACKAGE_OFFERS[noun].suffix);

@@ -1,4 +1,4 @@
-/** Writes the package of an app. The same files give the same bytes, whoever packs them, when and where. */
+/** Writes the package of an app. The same files give the same bytes on every machine, at any time. */
 import { createHash } from 'node:crypto';
 import { constants as fs } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { appFilesOf } from './paths.ts';
 import { signTree } from './signature.ts';
 import { readTree, type Tree, type TreeLimits } from './tree.ts';
 
-/** A key in a package is everybody's: whoever packs in the folder of their keys is told so. Libraries may bring keys of their tests. */
+/** Private keys in a package are public: packing a folder with one fails. Libraries may bring keys of their tests. */
 const PRIVATE_KEY = /^\s*-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 
 export interface PackOptions {
@@ -25,7 +25,7 @@ export interface PackOptions {
 export interface Packed {
   readonly bytes: Buffer;
   readonly tree: Tree;
-  /** Of app.sig, where it was signed. */
+  /** True where app.sig was made. */
   readonly signed: boolean;
 }
 

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '../../contract/errors.ts';
 
-/** What nobody packs; of node_modules only what is bundled comes along. */
+/** Files that are never packed; of node_modules only the bundled packages come along. */
 const NEVER_PACKED =
   /^(\.git|\.svn|\.hg|CVS|\.DS_Store|\.npmrc|\.gitignore|\.npmignore|package-lock\.json|npm-debug\.log)$/;
 const NEVER_BUNDLED = /^(\.bin|\.cache|\.package-lock\.json)$/;
@@ -27,7 +27,7 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** Paths of the files that `npm pack` would take from a folder without lists of its own; of node_modules only where something is bundled. Throws like filesOf(). */
+/** Paths of the files that `npm pack` would take from a folder without lists in package.json; of node_modules only bundled packages. Throws like filesOf(). */
 export async function packedFilesOf(folder: string, limit: number): Promise<string[]> {
   const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'); // a plugin needs none
   try {

@@ -1,4 +1,4 @@
-/** Who signed a package. Ed25519 over the hash of its files, in a text that says what kind of package it is. */
+/** Signatures of packages. Ed25519 over the hash of the files, in a text that names the kind of package. */
 import {
   createHash,
   createPrivateKey,

@@ -1,4 +1,4 @@
-/** What the files of a package hash to, and what differs between two lists of them. */
+/** Hash over the files of a package, and the differences between two lists of them. */
 import { createHash } from 'node:crypto';
 import { constants as fs } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -19,7 +19,7 @@ export interface Tree {
   readonly list: string;
   /** `sha256:<hex>` of the list. */
   readonly hash: string;
-  /** Of all files together. */
+  /** Size of all files together. */
   readonly bytes: number;
 }
 

@@ -12,13 +12,13 @@ import type { TreeLimits } from './tree.ts';
 /** Headers, padding and names of one file. */
 const OVERHEAD = 4096;
 const FILES: readonly string[] = ['File', 'OldFile', 'ContiguousFile'];
-/** What may follow the end of an archive; tar(1) fills up to 10 KiB. */
+/** Bytes that may follow the end of an archive; tar(1) fills up to 10 KiB. */
 const PADDING = 64 << 10;
 /** The archive itself may not be compressed once more: that would be unpacked without a limit. */
 const HEAD = 4;
 const COMPRESSED = [Buffer.from([0x1f, 0x8b]), Buffer.from([0x28, 0xb5, 0x2f, 0xfd])];
 
-/** What is allowed into the folder; keeps the first reason why something is not. */
+/** Admits entries into the folder; keeps the first reason for a refusal. */
 class Admission {
   problem: string | undefined;
   readonly #limits: TreeLimits;

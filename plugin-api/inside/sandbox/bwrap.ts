@@ -1,6 +1,6 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
 
-/** What every guest sees of the system: programs and libraries, never the device's own files. */
+/** System files that every guest sees: programs and libraries, never the device's own files. */
 export interface SystemFiles {
   readonly read: readonly string[];
   readonly links: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ const ETC = ['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ca-certif
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'host.conf'];
 
 /** A file that is made inside, of what bubblewrap reads from a descriptor. It is in no folder of the device. */
-/** What runs first in a guest that reaches named hosts, and leads what it connects to there to the socket of its way out. */
+/** Forwarder that runs first in a guest with named hosts, and leads its connections to the socket of its way out. */
 export interface Forwarder {
   /** Absolute path of a Node. */
   readonly node: string;
@@ -48,7 +48,7 @@ export interface BwrapOptions {
   readonly system?: SystemFiles;
   /** Descriptor from which bubblewrap reads the bytes of seccompOf(). */
   readonly seccomp?: number;
-  /** Path of setpriv, which takes a user of its own; `/usr/bin/setpriv` if absent. */
+  /** Path of setpriv, for a separate user; `/usr/bin/setpriv` if absent. */
   readonly setpriv?: string;
   readonly files?: readonly BwrapFile[];
   /** FORWARDER, if absent. */
@@ -56,8 +56,8 @@ export interface BwrapOptions {
 }
 
 /**
- * The whole command. A user of its own is taken inside, as late as can be: outside, its way to its own code may be closed. Where nothing of the system is
- * seen inside, setpriv comes first, and bubblewrap makes a user namespace as that user.
+ * Command with all its arguments. The separate user is taken inside, as late as can be: outside, the way to its code
+ * may be closed. Where the system is hidden, setpriv comes first, and bubblewrap makes a user namespace as that user.
  */
 export function bwrapCommandOf(
   bwrap: string,
@@ -71,8 +71,8 @@ export function bwrapCommandOf(
 }
 
 /**
- * Arguments of bubblewrap (0.5 or newer) for a guest, its program among them. Namespaces for processes, IPC, host name, cgroups, users (unless it has a user
- * of its own) and, without a grant, the network; a root of its own that is read-only; no capability.
+ * Arguments of bubblewrap (0.5 or newer) for a guest, its program among them. Namespaces for processes, IPC, host name, cgroups, users
+ * (unless it has a separate user) and, without a grant, the network; a separate root that is read-only; no capability.
  */
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
   const { system = MERGED_USR, seccomp, setpriv, files: made = [], forwarder = FORWARDER } = options;
@@ -89,7 +89,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...passable(spec, ['/etc/passwd', '/etc/ssl/certs']),
     ...base(spec, system, made),
     ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
-    // Where everything was claimed, that is part of it.
+    // A claim of everything includes /tmp.
     ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
     ...passable(spec, [
       ...shown(seen, system).keys(),
@@ -99,7 +99,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...mounts(seen, system),
     ...Object.entries(files.links ?? {}).flatMap(([path, to]) => ['--symlink', to, path]),
     ...made.flatMap(({ path, descriptor, kind }) => {
-      // With a user of its own bubblewrap is another one when it makes the file, and nobody else is inside.
+      // With a separate user, bubblewrap makes the file as another one, and no other user is inside.
       const mode = kind === 'secret' && uid === undefined ? '0400' : '0444';
       return ['--perms', mode, '--file', String(descriptor), path];
     }),
@@ -113,7 +113,7 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
   ];
 }
 
-/** What comes before the program where the guest reaches named hosts. Without the system's libraries no Node runs: such a guest has no way out here. */
+/** Command before the program where the guest reaches named hosts. Without the system's libraries no Node runs: such a guest has no way out here. */
 function forwarded({ network, wayOut, bare }: SandboxSpec, { node, main }: Forwarder): readonly string[] | undefined {
   if (network !== 'hosts' || wayOut === undefined || bare) return undefined;
   return [node, ...FORWARDER_FLAGS, main, wayOut];
@@ -128,7 +128,7 @@ function withRead(spec: SandboxSpec, more: readonly string[]): SandboxSpec {
   return { ...spec, files: { ...spec.files, read: [...spec.files.read, ...more] } };
 }
 
-/** setpriv and its arguments: what follows runs as this user, and can become nobody else. */
+/** setpriv and its arguments: the command after them runs as this user, and can become no other. */
 export function asUser(
   setpriv = '/usr/bin/setpriv',
   uid?: number,
@@ -139,7 +139,7 @@ export function asUser(
   return [setpriv, ...user, '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all', '--'];
 }
 
-/** What lies below everything else: the system's programs, or the whole root where that was claimed. */
+/** Lowest mounts: the system's programs, or the whole root where that was claimed. */
 function base({ files, network, bare }: SandboxSpec, system: SystemFiles, made: readonly BwrapFile[]): string[] {
   if (files.write.includes('/')) return ['--bind', '/', '/'];
   if (files.read.includes('/')) return ['--ro-bind', '/', '/'];
@@ -171,7 +171,7 @@ function mounts(spec: SandboxSpec, system: SystemFiles): string[] {
     .flatMap(([path, [option, from]]) => [option, from, path]);
 }
 
-/** What is mounted where, and how; of one path named twice the wider right holds. */
+/** Mounts by path, each with its option; of one path named twice the wider right holds. */
 function shown(
   { program, files, sockets, nodes, bare = false }: SandboxSpec,
   system: SystemFiles,

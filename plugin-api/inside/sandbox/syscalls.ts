@@ -2,7 +2,7 @@
 export const ARCHITECTURES = ['x64', 'arm64'] as const;
 export type Architecture = (typeof ARCHITECTURES)[number];
 
-/** Newest call that the list below was held against (mseal, Linux 6.10): whatever is newer is answered as unknown. */
+/** Newest call that the list below was held against (mseal, Linux 6.10): newer calls are answered as unknown. */
 export const NEWEST_CALL = 462;
 
 /** AUDIT_ARCH_* of linux/audit.h. */
@@ -11,7 +11,7 @@ export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000_
 /** [x64, arm64]; absent where the processor has no such call. */
 type Numbers = readonly [x64: number | undefined, arm64: number | undefined];
 
-/** What no guest needs, by what it would reach. */
+/** Calls that no guest needs, grouped by their target. */
 export const DENIED_CALLS: Readonly<Record<string, Readonly<Record<string, Numbers>>>> = {
   mounts: {
     mount: [165, 40],

@@ -9,7 +9,7 @@ const MOST_LINES = 64;
 const BEFORE = [0, 2, 3] as const;
 /** So much of a form is looked for; what follows it is compared where that was found. */
 const HEAD = 64;
-/** Characters of a text that give the heads of its forms, whatever escapes stand in them. */
+/** Characters of a text that give the heads of its forms, with any escapes. */
 const SAMPLE = 96;
 /** A longer text has fewer forms, and none of them is laid out before it is found. */
 const LONG = 256;
@@ -43,7 +43,7 @@ const small =
   (text) =>
     write(text).replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 const hex: Write = (text) => Buffer.from(text, 'utf8').toString('hex');
-/** What base64 makes of the bytes wherever they stand, without the characters that others have a part in. */
+/** Base64 of the bytes at each offset, without the characters that neighbours have a part in. */
 const base64 =
   (offset: number): Write =>
   (text) => {
@@ -75,7 +75,7 @@ export function formsOf(text: string): readonly string[] {
   return [...new Set([...WRITES.map((write) => write(text)), ...linesOf(text)])];
 }
 
-/** What of them is looked for. Of a long text nothing is laid out but the beginnings. */
+/** Heads of the forms, for the search. Of a long text only the beginnings are laid out. */
 export function headsOf(text: string): readonly Form[] {
   if (text.length <= LONG) return formsOf(text).map(headOf);
   const sample = text.slice(0, SAMPLE).replace(/[\uD800-\uDBFF]$/, '');

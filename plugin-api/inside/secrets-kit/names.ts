@@ -4,10 +4,10 @@ import { LONGEST_SECRET_NAME as LONGEST_NAME, SECRET_NAME } from '../../contract
 import { type Caller, CoreError, callerName, LONGEST_SECRET, type SecretRef } from '../../index.ts';
 
 export { LONGEST_SECRET_NAME as LONGEST_NAME, SECRET_NAME } from '../../contract/secret.ts';
-/** Whose secret it is. */
+/** Pattern of a secret's scope. */
 export const SECRET_SCOPE = '^(core|shared|plugin\\.[a-z][a-z0-9-]*|app\\.[a-z][a-z0-9-]*(\\.[a-z0-9][a-z0-9-]*)+)$';
 export const LONGEST_SCOPE = 160;
-/** What the operator sets for whoever names it in a configuration. */
+/** Scope of the operator's secrets, for every configuration that names them. */
 export const SHARED = 'shared';
 /** Shorter texts stand in lines of a log for other reasons: they cannot be taken out of it. */
 export const SHORTEST_HIDDEN = 8;
@@ -36,7 +36,7 @@ export const isName = (name: unknown): name is string =>
 export const isScope = (scope: unknown): scope is string =>
   typeof scope === 'string' && scope.length <= LONGEST_SCOPE && SCOPE.test(scope);
 
-/** Throws PARAMS_INVALID. What it was is not said: somebody may have taken the text for the name. */
+/** Throws PARAMS_INVALID. The error repeats no input: a caller may have passed the text as the name. */
 export function checkName(name: unknown): asserts name is string {
   if (!isName(name))
     throw refused('name', `a secret is called as ${SECRET_NAME} says, in at most ${LONGEST_NAME} characters`);
@@ -51,7 +51,7 @@ export function checkScope(scope: unknown): asserts scope is string {
 export function checkText(text: unknown, scope: string): asserts text is string {
   if (typeof text !== 'string') throw refused('secretText', 'a secret is a text');
   if (text === '') throw refused('secretText', 'it is empty');
-  // What is no Unicode would come back as something else.
+  // Text outside Unicode would come back as another one.
   if (!text.isWellFormed()) throw refused('secretText', 'it is no text of Unicode');
   if (Buffer.byteLength(text) > LONGEST_SECRET) throw refused('secretText', `it has more than ${LONGEST_SECRET} bytes`);
   if (scope === SHARED && text.length < SHORTEST_HIDDEN)
@@ -60,7 +60,7 @@ export function checkText(text: unknown, scope: string): asserts text is string 
 
 const SHORT = 'a shorter one cannot be hidden in logs';
 
-/** What is to be said about a text that was taken. */
+/** Warning about a text that was taken. */
 export function warningOf(text: string, isName: boolean): string | undefined {
   if (isName) return 'it is a part of the name of an app, a plugin, a capability or an error: it is not hidden in logs';
   return text.length < SHORTEST_HIDDEN ? `it has fewer than ${SHORTEST_HIDDEN} characters: ${SHORT}` : undefined;
@@ -80,7 +80,7 @@ export function notFound(scope: string, name: string): CoreError {
   });
 }
 
-/** For whoever wanted to be rid of it. */
+/** Error for a deletion of a missing secret. */
 export function nothingToDelete(scope: string, name: string): CoreError {
   return new CoreError('SECRET_NOT_FOUND', { name: shownName(scope, name) });
 }

@@ -1,4 +1,4 @@
-/** Operations on secrets: the operator sets, lists and deletes, an app has its own, and nobody reads what is another's. */
+/** Operations on secrets: the operator sets, lists and deletes, an app has its own, and no caller reads another's. */
 
 import { type CallContext, type Capabilities, CoreError } from '../../index.ts';
 import { exactly, STATE_ERRORS } from '../../kits/operation-kit/index.ts';
@@ -64,7 +64,7 @@ export interface Missing {
   readonly command: string;
 }
 
-/** References of configurations that nobody has set. Throws SECRETS_LOCKED: what is set is not known then. */
+/** References of configurations without a secret. Throws SECRETS_LOCKED: the set ones are not known then. */
 export async function missingOf({ store, references }: Pick<Reach, 'store' | 'references'>): Promise<Missing[]> {
   await store.open();
   const missing = (await references.all()).flatMap(({ id, names }) =>
@@ -73,7 +73,7 @@ export async function missingOf({ store, references }: Pick<Reach, 'store' | 're
   return missing.map(({ id, name }) => ({ plugin: id, name, command: commandFor(SHARED, name) }));
 }
 
-/** Whose secrets they would be, if nobody of this name is here: a slip of the pen more often than a plan. */
+/** Reason why no plugin or app of this name is here: a slip of the pen more often than a plan. */
 async function nobodyOf(scope: string, { references, apps }: Reach): Promise<string | undefined> {
   const id = scope.slice(scope.indexOf('.') + 1);
   if (scope.startsWith('plugin.')) return (await references.knows(id)) ? undefined : `no plugin ${id} runs here`;
@@ -88,7 +88,7 @@ async function nobodyOf(scope: string, { references, apps }: Reach): Promise<str
 export function secretOperations(reach: Reach): readonly Operation<never, unknown>[] {
   const { store, capabilities } = reach;
 
-  /** Whose secrets the caller may change and list; `name` is one that its app.yaml must declare. */
+  /** Scope that the caller may change and list; `name` is one that its app.yaml must declare. */
   const scopeOf = async (operation: string, call: CallContext, given?: string, name?: string): Promise<string> => {
     const { caller, session } = call;
     if (caller.kind !== 'app') {

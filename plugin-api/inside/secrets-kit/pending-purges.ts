@@ -20,10 +20,10 @@ export class OwedPurges {
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #with: Emptying;
-  /** Who asked for it, and what was in the way when it was tried last. */
+  /** Pending scopes, each with its requester and the obstacle of the last try. */
   readonly #owed = new Map<string, { readonly by: string; why?: string }>();
   readonly #clearing = new Map<string, Promise<void>>();
-  /** What is written of it; undefined: not known, as a write failed. */
+  /** List as it was written; undefined: not known, as a write failed. */
   #kept: string | undefined = '';
   #unkept: unknown;
   /** Why it is not known what was owed before this start. */
@@ -38,7 +38,7 @@ export class OwedPurges {
     this.#with = emptying;
   }
 
-  /** What was owed before this start. Those of `by` delete it. */
+  /** Takes up the purges from before this start. They are deleted in the name of `by`. */
   async recall(by: string): Promise<void> {
     const { scopes = [], problem, durable = true } = (await this.#with.purges?.read()) ?? {};
     for (const scope of scopes) this.#owed.set(scope, { by });
@@ -115,7 +115,7 @@ export class OwedPurges {
     this.#turn = this.#turn.then(async () => {
       const scopes = [...this.#owed.keys()];
       const now = listOf(scopes);
-      // What a newer Core wrote stays as it is.
+      // The list of a newer Core stays as it is.
       if (!purges || isNewer(this.#problem) || now === this.#kept) return;
       this.#kept = undefined;
       try {

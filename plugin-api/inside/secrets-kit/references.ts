@@ -48,7 +48,7 @@ export class References {
     return (await this.#manager.settings()).some(({ id }) => id === plugin);
   }
 
-  /** Of every plugin of the set that runs and names some. */
+  /** References of every plugin of the set that runs and names some. */
   async all(): Promise<readonly { readonly id: string; readonly names: readonly string[] }[]> {
     const settings: readonly PluginSettings[] = await this.#manager.settings();
     return settings

@@ -1,4 +1,4 @@
-/** Where texts of secrets are taken out of what is written. */
+/** Scan that takes texts of secrets out of log lines and other output. */
 import { CoreError, FOR_USER, type ServesEachUser } from '../../index.ts';
 import type { SecretScan } from '../../services/secrets.ts';
 import type { SecretTexts } from './store.ts';
@@ -7,12 +7,12 @@ import { TextScan } from './text-scan.ts';
 export interface Scanning {
   /** To be told every text that was set, or is about to be revealed. */
   readonly texts: SecretTexts;
-  /** Of hook `log.line`. */
+  /** Tap of hook `log.line`. */
   readonly line: (line: string) => string;
-  /** Service `secret-scan`, for plugins of the Core: whoever may try texts at will could find a secret by its beginnings. */
+  /** Service `secret-scan`, for plugins of the Core: a caller with free tries could find a secret by its beginnings. */
   readonly scan: ServesEachUser<SecretScan>;
   readonly size: TextScan['size'];
-  /** Names that are never taken out, whoever says that they are secrets. */
+  /** Names that are never taken out, even when a secret has the same text. */
   setNames(names: Iterable<string>): void;
 }
 
@@ -36,7 +36,7 @@ export function startScan(): Scanning {
             const reason = 'it is for plugins of the Core';
             throw new CoreError('SECRET_DENIED', { caller: `plugin.${plugin}`, name: 'secret-scan', reason });
           }
-          // What an app prints is a line of JSON as often as not.
+          // Output of apps is a line of JSON as often as not.
           return all.map((one) => (one.startsWith('{') ? texts.lineOfOthers(one) : texts.textOfOthers(one)));
         },
       }),

@@ -17,7 +17,7 @@ const MOST_STALE = 256;
 /** Long forms that were found last, laid out. */
 const MOST_WHOLES = 32;
 
-/** Whose form it is. */
+/** Owner of a form. */
 interface Owner {
   readonly text: string;
   readonly name: string;
@@ -118,7 +118,7 @@ export class Needles {
     }
   }
 
-  /** Where one of them may begin, or -1. */
+  /** Index where one of them may begin, or -1. */
   #head(text: string, from: number): number {
     const jumps = this.#jumps;
     const mask = jumps.length - 1;
@@ -132,7 +132,7 @@ export class Needles {
     return -1;
   }
 
-  /** Goes down one character at a time among those that begin alike. Whatever has PART characters is found, so none goes farther in vain. */
+  /** Goes down one character at a time among those that begin alike. Each form with PART characters is found, so none goes farther in vain. */
   #longest(text: string, at: number, least: number): Found | undefined {
     const alike = this.#byHead.get(text.slice(at, at + WINDOW))!;
     let [low, high] = [0, alike.length];
@@ -197,12 +197,12 @@ function isCut(text: string, at: number): boolean {
   return at === text.length || text[at] === '…' || text.startsWith('...', at);
 }
 
-/** Of three characters that end here. */
+/** Slot of the three characters that end here. */
 function slotOf(text: string, last: number): number {
   return (text.charCodeAt(last - 2) << 10) ^ (text.charCodeAt(last - 1) << 5) ^ text.charCodeAt(last);
 }
 
-/** Where it stands, or belongs. */
+/** Index of the head, or of its place. */
 function placeOf(alike: readonly Needle[], head: string): number {
   let [from, to] = [0, alike.length];
   while (from < to) {

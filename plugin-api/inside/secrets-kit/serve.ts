@@ -1,4 +1,4 @@
-/** A plugin that keeps secrets, whatever it keeps them in: the service, its operations, its health and its event. */
+/** Plugin that keeps secrets, independent of the vault: the service, its operations, its health and its event. */
 
 import { CAPABILITIES, ERROR_CODES, type PluginHost, reasonOf } from '../../index.ts';
 import { type Apps, apps } from '../../services/apps.ts';
@@ -21,11 +21,11 @@ export interface Served {
   readonly manager: Pick<PluginManager, 'settings'>;
 }
 
-/** What the plugin taps with, as its manifest says. */
+/** Taps of the plugin, as its manifest names them. */
 export interface Serving {
-  /** Of `health.collect`. */
+  /** Tap of `health.collect`. */
   readonly health: (report: HealthReport) => Promise<void>;
-  /** Of `log.line`. */
+  /** Tap of `log.line`. */
   readonly line: (line: string) => string;
 }
 
@@ -49,7 +49,7 @@ export async function serveSecrets(
   let present: Pick<Apps, 'manifest' | 'list'> | undefined;
   let ofPlugins: readonly string[] = [];
   let ofApps: ReadonlySet<string> = new Set();
-  /** Whoever cannot be asked now keeps the names that were known of him. */
+  /** A source without an answer keeps the names that it gave before. */
   const learnNames = async (): Promise<void> => {
     const [plugins, all] = await Promise.allSettled([manager.settings(), present ? present.list() : []]);
     if (plugins.status === 'fulfilled') ofPlugins = plugins.value.map(({ id }) => id);
@@ -84,7 +84,7 @@ export async function serveSecrets(
   store.onState = tell;
   tell();
 
-  // What an app leaves for its next version stays as long as its data.
+  // Secrets that an app leaves for its next version stay as long as its data.
   bus.subscribe('app.removed', ({ payload }) => {
     const { id, purged } = payload as { readonly id: string; readonly purged?: boolean };
     if (purged !== true) return;

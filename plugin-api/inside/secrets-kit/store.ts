@@ -1,4 +1,4 @@
-/** Every secret of the device, whoever keeps them: bounds, one change at a time, who read what, and who wants to know of a change. */
+/** Every secret of the device, in any vault: bounds, one change at a time, a record of reads, and listeners for changes. */
 import { CoreError, type Logger, reasonOf, type Scope } from '../../index.ts';
 import {
   checkName,
@@ -21,9 +21,9 @@ export const LIMITS = {
   perScope: 256,
   /** Bytes of all of them. */
   bytes: 4 << 20,
-  /** Of those, of one scope. */
+  /** Share of one scope. */
   bytesPerScope: 512 << 10,
-  /** Of those, for `shared` and `core`: plugins and apps do not get them. */
+  /** Share for `shared` and `core`: plugins and apps do not get it. */
   reserved: 1 << 20,
   /** Changes by one plugin or app. */
   perMinute: 30,
@@ -101,7 +101,7 @@ export class SecretStore {
     return this.#vault.state.state;
   }
 
-  /** Of a vault that is open: from then on no text of it is written to a log, also of one that nobody asks for. Told once. */
+  /** Adds all texts of an open vault to the scan, so that none reaches a log, also of a secret without a reader. Runs once. */
   async tellTexts(): Promise<void> {
     if (this.#told || this.#vault.state.state !== 'open') return;
     this.#told = true;
@@ -119,7 +119,7 @@ export class SecretStore {
     return this.#vault.records.has(keyOf(scope, name));
   }
 
-  /** Of one scope, or of all; names in their order. */
+  /** Secrets of one scope, or of all; names in their order. */
   list(scope?: string): readonly Kept[] {
     const all = [...this.#vault.records].map(([key, { at, by }]) => {
       const reads = this.#reads.get(key);
@@ -172,7 +172,7 @@ export class SecretStore {
     await this.owed.paid(scope);
     await this.#change(scope, by, async () => {
       this.#fits(scope, key, Buffer.byteLength(text));
-      // First: nobody has it yet, and a failed write may be on the disk all the same.
+      // First: it has no reader yet, and a failed write may be on the disk all the same.
       this.#texts.changed(key, text);
       await this.#vault.write(key, text, by);
     });

@@ -6,7 +6,7 @@ export interface ScanBounds {
   readonly texts?: number;
   /** Characters of them in all. */
   readonly characters?: number;
-  /** Texts of one secret, the newest: it may be set anew as often as somebody likes. */
+  /** Texts of one secret, the newest: the number of changes to it is unlimited. */
   readonly ofOne?: number;
 }
 
@@ -14,7 +14,7 @@ interface Scope {
   /** Keys by text, in the order in which they were last told. */
   readonly texts: Map<string, string>;
   characters: number;
-  /** Of an app or plugin, those that anybody writes: looked for in lines of that component, and in the words of others. */
+  /** Weak texts of an app or plugin, common ones: looked for in lines of that component, and in the words of others. */
   weak?: Needles;
 }
 
@@ -31,7 +31,7 @@ const STRONG = 12;
 const PLAIN_WORDS = /^[\p{L}\s]+$/u;
 const FEW_SLOTS = 1 << 12;
 
-/** Numbers that the Core writes at the top of a line: no secret, whatever digits one has. */
+/** Numbers that the Core writes at the top of a line: no secret, even with the same digits. */
 const OWN_NUMBERS: ReadonlySet<string> = new Set(['level', 'time']);
 /** As many as plugins and apps together are ever installed. */
 const MOST_SCOPES = 1_000;
@@ -47,7 +47,7 @@ export class TextScan {
   readonly #needles = new Needles();
   /** Weak ones of all scopes. */
   readonly #weak = new Needles(FEW_SLOTS);
-  /** What everybody may read in a log: names, one a line. */
+  /** Names that every reader of a log may see, one a line. */
   #names = '';
   #forgotten = 0;
 
@@ -70,14 +70,14 @@ export class TextScan {
       for (const text of [...scope.texts.keys()]) if (this.#names.includes(text)) this.#drop(scope, text);
   }
 
-  /** Whoever sets such a text could take the names of others, or its own, out of the log. */
+  /** True for a part of a name: such a secret could take the names of others, or its own, out of the log. */
   isName(key: string, text: string): boolean {
     return key.slice(0, key.indexOf('/')).includes(text) || this.#names.includes(text);
   }
 
   /**
-   * From now on; `key` is `<scope>/<name>`. One of fewer than eight characters is not looked for: it would stand in each line for another reason. The
-   * oldest text of a scope that has too many gives way, so that nobody pushes out what is another's.
+   * Adds a text at once; `key` is `<scope>/<name>`. One of fewer than eight characters is not looked for: it would stand in each line for
+   * another reason. The oldest text of a full scope gives way, so that no scope pushes out another's.
    */
   add(key: string, text: string): void {
     if (text.length < WINDOW || this.isName(key, text)) return;
@@ -98,7 +98,7 @@ export class TextScan {
     if (this.#scopes.size > MOST_SCOPES) this.#forgetScope();
   }
 
-  /** A finished line of the Core's log. It stays JSON, whatever stands in a secret. */
+  /** Finished line of the Core's log. It stays JSON with any secret. */
   line(line: string): string {
     if (!this.#needles.maybe(line) && !this.#weak.maybe(line)) return line;
     const value = parsed(line);
@@ -165,7 +165,7 @@ export class TextScan {
   }
 }
 
-/** Whoever sets such a text could take common words out of the log of the Core. */
+/** True for a text that could take common words out of the log of the Core. */
 function isWeak({ text, scope }: Told): boolean {
   return OF_COMPONENT.test(scope) && (text.length < STRONG || PLAIN_WORDS.test(text));
 }

@@ -1,4 +1,4 @@
-/** Where secrets are kept: what `secrets-file` and `secrets-keyring` do in their own ways. */
+/** Vault of secrets: the common part of `secrets-file` and `secrets-keyring`. */
 import type { HealthReport } from '../../services/health.ts';
 import type { SecretKey } from './names.ts';
 
@@ -7,23 +7,23 @@ export interface VaultState {
   readonly state: 'open' | 'locked' | 'failed';
   /** `VAULT_KEY_MISSING`, for the health. */
   readonly code?: string;
-  /** What is wrong, and what to do about it. */
+  /** Fault, with its remedy. */
   readonly reason?: string;
 }
 
-/** What is known of a secret without its key. */
+/** Facts of a secret that need no key. */
 export interface VaultRecord {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   /** `operator`, `plugin.<id>`, `app.<id>`. */
   readonly by: string;
-  /** Of its text, or somewhat more. */
+  /** Size of its text, or somewhat more. */
   readonly bytes: number;
 }
 
 export interface Vault {
   readonly state: VaultState;
-  /** Of all secrets, also of a vault that is locked where they can be known. */
+  /** Records of all secrets, also of a vault that is locked where they can be known. */
   readonly records: ReadonlyMap<SecretKey, VaultRecord>;
   /** Looks once more whether it can be opened. Never rejects. */
   retry(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Vault {
   write(key: SecretKey, text: string | undefined, by: string): Promise<void>;
   /** Seals everything anew. Throws SECRETS_LOCKED, STATE_CORRUPT, the codes of a disk. */
   rotate(): Promise<void>;
-  /** Scopes that are still to be emptied: kept apart, as they are told of a vault that is locked, too. Absent: they are known in this run alone. */
+  /** Scopes that are still to be emptied: kept apart, as a locked vault reports them, too. Absent: they are known in this run alone. */
   readonly purges?: {
     /** Never rejects: `problem` is why they are not known, STATE_CORRUPT, STATE_NEWER, the codes of a disk. `durable`: false where they are to be written again. */
     read(): Promise<{ readonly scopes: readonly string[]; readonly problem?: unknown; readonly durable?: boolean }>;

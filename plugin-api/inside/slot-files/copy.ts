@@ -1,4 +1,4 @@
-/** One file of an image into its place: hashed while it is copied, on the disk when it is done. Whatever is not what the list says is an error. */
+/** One file of an image into its place: hashed while it is copied, on the disk when it is done. Each difference from the list is an error. */
 import { createHash, type Hash } from 'node:crypto';
 import { fchmodSync, constants as fs, fsyncSync, readSync, rmSync, writeSync } from 'node:fs';
 import { pipeline } from 'node:stream';
@@ -41,7 +41,7 @@ class Target implements Disposable {
     for (let at = 0; at < bytes.length; ) at += writeSync(this.#file.fd, bytes, at, bytes.length - at);
   }
 
-  /** On the disk, with the mode of the list whatever the umask is. */
+  /** Puts it on the disk, with the mode of the list under any umask. */
   done(): void {
     const { size, sha256, mode } = this.#entry;
     if (this.#size !== size) throw this.#differs(`it has ${this.#size} bytes, not ${size}`);
@@ -50,7 +50,7 @@ class Target implements Disposable {
     fsyncSync(this.#file.fd);
   }
 
-  /** What is there is worth nothing. */
+  /** Removes the useless rest. */
   drop(): void {
     rmSync(this.#path, { force: true });
   }
@@ -108,11 +108,11 @@ export async function copyBlob(blob: Opened, path: string, entry: ImageFile, { m
 function plainOf(blob: Opened, { size, path }: ImageFile): Iterable<Uint8Array> | AsyncIterable<Uint8Array> {
   if (size > SMALL) {
     const plain = createZstdDecompress({ params: WINDOW, chunkSize: 1 << 18 });
-    // Whoever reads hears of an error; here is nothing left to do.
+    // The reader of the stream gets its error; here is nothing left to do.
     pipeline(piecesOf(blob), plain, () => undefined);
     return plain;
   }
-  // What does not get smaller has a head, and 3 bytes for each 128 KiB.
+  // Incompressible data gain a head, and 3 bytes for each 128 KiB.
   const packed = blob.content(`the blob of ${path}`, size + (size >> 8) + 1_024);
   return [zstdDecompressSync(packed, { params: WINDOW, maxOutputLength: Math.max(1, size) })];
 }

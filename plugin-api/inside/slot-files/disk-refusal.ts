@@ -1,6 +1,6 @@
 import { SlotRefused } from './refused.ts';
 
-/** What a disk says when it does not take a write. */
+/** Error codes of a disk that refuses a write. */
 const CODES = {
   ENOSPC: 'STORAGE_FULL',
   EDQUOT: 'STORAGE_FULL',

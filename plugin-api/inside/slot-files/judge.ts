@@ -17,7 +17,7 @@ export interface Judging {
   readonly keys: ImageKeys;
   readonly floor: BootRecord['floor'];
   readonly platform: Platform;
-  /** Of what runs; absent where nothing runs yet. */
+  /** SKU that runs; absent where none runs yet. */
   readonly sku?: string | undefined;
 }
 

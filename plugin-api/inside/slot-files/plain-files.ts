@@ -1,10 +1,10 @@
-/** Files and folders that somebody else may change while they are read: opened without going through a link, read up to a limit. */
+/** Files and folders that another process may change while they are read: opened without going through a link, read up to a limit. */
 import { closeSync, constants as fs, fstatSync, openSync, readSync } from 'node:fs';
 
 /** Linux's O_PATH: the place itself, not what is in it. It opens no device, and waits for no pipe. */
 const PLACE = 0o10000000 | fs.O_NOFOLLOW;
 
-/** What lies there is a folder, a link, a pipe, a socket or a device. */
+/** Error for a folder, a link, a pipe, a socket or a device. */
 export class NoFile extends Error {}
 
 export class TooLarge extends Error {}
@@ -31,7 +31,7 @@ export class Opened implements Disposable {
     return new Opened(this.path(name), PLACE | fs.O_DIRECTORY);
   }
 
-  /** A file in it. Throws for a link, a folder and whatever else is no file. */
+  /** Opens a file in it. Throws for a link, a folder and all else that is no file. */
   file(name: string): Opened {
     const file = new Opened(this.path(name), fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK);
     if (fstatSync(file.fd).isFile()) return file;
@@ -45,7 +45,7 @@ export class Opened implements Disposable {
     return file.content(name, most);
   }
 
-  /** What is open, from its beginning: so much as it had when it was looked at, and no more. */
+  /** Bytes from the beginning of the open file: at most its size when it was checked. */
   content(name: string, most: number): Buffer {
     const { size } = fstatSync(this.fd);
     if (size > most) throw new TooLarge(`${name} has more than ${most} bytes`);

@@ -1,4 +1,4 @@
-/** Codes of the table of errors that whoever writes slots can have; the plugin makes errors of them. */
+/** Codes of the table of errors that a writer of slots can have; the plugin makes errors of them. */
 export const SLOT_CODES = [
   ...['SYSTEM_IMAGE_INVALID', 'SIGNATURE_INVALID', 'SLOTS_UNAVAILABLE', 'BUSY', 'CANCELLED'],
   ...['STORAGE_FULL', 'STORAGE_READ_ONLY', 'STORAGE_FAILED'],
@@ -7,7 +7,7 @@ export type SlotCode =
   | ('SYSTEM_IMAGE_INVALID' | 'SIGNATURE_INVALID' | 'SLOTS_UNAVAILABLE' | 'BUSY' | 'CANCELLED')
   | ('STORAGE_FULL' | 'STORAGE_READ_ONLY' | 'STORAGE_FAILED');
 
-/** What is not done with a slot, and why. */
+/** Refusal of an act on a slot, with its reason. */
 export class SlotRefused extends Error {
   readonly code: SlotCode;
 

@@ -1,8 +1,8 @@
-/** Requests to whoever writes slots, a line of JSON each: the root helper and the thread of inline mode take the same. */
+/** Requests to the writer of slots, a line of JSON each: the root helper and the thread of inline mode take the same. */
 import { SlotRefused } from './refused.ts';
 import type { Heeding, SlotWriter } from './slot-writer.ts';
 
-/** What is done with the whole device. */
+/** Acts on the whole device. */
 export interface MachineActs {
   /** Once, at the next start. */
   safeMode(): void;

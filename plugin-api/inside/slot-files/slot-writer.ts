@@ -1,4 +1,4 @@
-/** All that is done with slots and their record, by whoever may write them. It believes nothing of what it is asked for (docs/adr/0127). */
+/** All acts on slots and their record, for a process with the right to write them. It trusts no request (docs/adr/0127). */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BootRecord, SLOTS, type SlotName } from '../../kits/boot-record.ts';
@@ -23,11 +23,11 @@ import { askForRoom, bytesOf, clear, writeSlot } from './stage.ts';
 export interface SlotPlaces {
   /** `<system>`, root's: `boot/record`, `boot/keys.json`, `slots/a`, `slots/b`. */
   readonly system: string;
-  /** What the loader did: `boot.json`. */
+  /** Folder of the loader's report: `boot.json`. */
   readonly boot: string;
 }
 
-/** What the loader says of the start that runs. */
+/** Report of the loader on the start that runs. */
 export interface Booted {
   readonly slot: SlotName;
   readonly safe: boolean;
@@ -137,7 +137,7 @@ export class SlotWriter {
     }
   }
 
-  /** What is half there goes, and the record says why; if the disk takes neither, the slot is empty all the same. */
+  /** Clears a half-written slot, and the record says why; if the disk takes neither, the slot is empty all the same. */
   #leftEmpty(target: SlotName, slots: string, refusal: Error): Error {
     const { state, reason } = this.#record.read().record.slots[target];
     if (state !== 'empty' || reason !== 'it is being written') return refusal;
@@ -239,5 +239,5 @@ export class SlotWriter {
   }
 }
 
-/** No more than its code: whoever asks may not learn what else lies on the disk. */
+/** Error code only: the requester may not learn what else lies on the disk. */
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message;

@@ -23,9 +23,9 @@ export interface Staging extends Judged {
   /** Folder of both slots. */
   readonly slots: string;
   readonly target: 'a' | 'b';
-  /** What runs, and its list: files that are the same are taken from there. */
+  /** Running slot, with its list: equal files are taken from there. */
   readonly running?: { readonly folder: string; readonly image: Image } | undefined;
-  /** Where `blobs` is. */
+  /** Folder that holds `blobs`. */
   readonly source: Opened;
   /** As they were read, once. */
   readonly list: Buffer;
@@ -104,7 +104,7 @@ async function copyFiles(staging: Staging, beside: string): Promise<void> {
   const told = async (): Promise<void> => {
     await progress(done);
     await turn(signal);
-    // What a blob was decompressed into is outside of the heap: without this 75 MiB of it pile up. The helper has it, by --expose-gc.
+    // Buffers of decompressed blobs are outside of the heap: without this 75 MiB of them pile up. The helper has it, by --expose-gc.
     collect?.({ type: 'minor' });
   };
   const moved = (bytes: number): Promise<void> | undefined => {
@@ -177,7 +177,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
   fsyncSync(file.fd);
 }
 
-/** Everybody may read it, whatever the umask is. */
+/** Every user may read it, under any umask. */
 function makeFolder(path: string): void {
   mkdirSync(path);
   chmodSync(path, 0o755);

@@ -3,7 +3,7 @@ export function isOlder(one: string, two: string): boolean {
   const [left, right] = [partsOf(one), partsOf(two)];
   const release = compared(left.release, right.release);
   if (release !== 0) return release < 0;
-  // What has a pre-release comes before what has none.
+  // Versions with a pre-release come before those without one.
   if (left.pre.length === 0 || right.pre.length === 0) return left.pre.length > right.pre.length;
   return compared(left.pre, right.pre) < 0;
 }
@@ -23,7 +23,7 @@ function compared(left: readonly string[], right: readonly string[]): number {
     const [first, second] = [/^\d+$/.test(one), /^\d+$/.test(two)];
     if (first !== second) return first ? -1 : 1;
     if (!first) return one < two ? -1 : 1;
-    // Of any length: no number of JavaScript holds them all.
+    // Numbers have any length: no number of JavaScript holds them all.
     const [x, y] = [BigInt(one), BigInt(two)];
     if (x !== y) return x < y ? -1 : 1;
   }
