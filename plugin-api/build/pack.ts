@@ -3,15 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { compile, outputFolder } from './compile.ts';
-import {
-  API_FOLDER,
-  modulesOf,
-  OWN_NAME,
-  type PackageJson,
-  publicDoors,
-  ROOT,
-  readPackageJson,
-} from './package-json.ts';
+import { API_FOLDER, OWN_NAME, type PackageJson, publicDoors, ROOT, readPackageJson } from './package-json.ts';
 
 const SCHEMA = 'plugin.schema.json';
 /** Modules of the kernel that the test kit starts by their paths; what they import comes with them. No export leads to it. */
@@ -23,7 +15,7 @@ export function packPluginApi(folder: string): string {
   const { path: dist } = output;
   const own = readPackageJson(API_FOLDER);
   const doors = publicDoors(own);
-  compile({ files: [...modulesOf(own), ...KIT], outDir: dist });
+  compile({ files: [...[...doors.values()].map((module) => `plugin-api/${module}`), ...KIT], outDir: dist });
   connect(dist, own);
   const manifest = packageJson(dist, own, doors);
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

@@ -5,12 +5,12 @@ import { join, resolve } from 'node:path';
 import { describe, test } from 'node:test';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const RULE = 'a comment begins with a noun of the domain or a verb, not with What, Who, Whose, Of, Until or Where';
 
 interface Budget {
   readonly of: string;
   readonly files: string;
   readonly pattern: RegExp;
+  readonly rule: string;
   /** A change that removes some lowers it; none raises it. */
   readonly most: number;
 }
@@ -20,17 +20,19 @@ const BUDGETS: readonly Budget[] = [
     of: 'openings of comments',
     files: '{kernel,plugins,plugin-api,systemd}/**/*.ts',
     pattern: /^\s*(\/\*\*|\*|\/\/) (What|Who|Whose|Whom|Of|Whoever|Until|Where) /gm,
-    most: 1_251,
+    rule: 'a comment begins with a noun of the domain or a verb, not with What, Who, Whose, Of, Until or Where',
+    most: 961,
   },
   {
     of: 'titles of tests',
     files: 'test/**/*.test.ts',
     pattern: /^\s*(?:describe|it|test)\((['`]).*?\b(?:whatever|whoever|nobody|somebody|what is)\b.*?\1/gim,
+    rule: 'a title says who and what by the nouns of the domain, without whatever, whoever, nobody, somebody, what is',
     most: 421,
   },
 ];
 
-for (const { of, files, pattern, most } of BUDGETS)
+for (const { of, files, pattern, rule, most } of BUDGETS)
   test(`${of} keep their budget of ${most}`, () => {
     const counts = globSync(files, { cwd: ROOT })
       .filter((file) => !/node_modules|\/dist\//.test(file))
@@ -39,7 +41,7 @@ for (const { of, files, pattern, most } of BUDGETS)
     const worst = counts.toSorted(([, a], [, b]) => b - a).slice(0, 5);
     assert.ok(
       total <= most,
-      `${total}, more than ${most}: ${RULE}; first ${worst.map((one) => one.join(' ')).join(', ')}`,
+      `${total}, more than ${most}: ${rule}; first ${worst.map((one) => one.join(' ')).join(', ')}`,
     );
   });
 

@@ -90,7 +90,7 @@ test('a common room of a wing imports plugin-api, itself and packages; its wing 
   });
 });
 
-test('plugin-api/inside is not packed: no contract, kit or door of authors imports it', () => {
+test('no contract, kit or door of authors imports plugin-api/inside', () => {
   const INSIDE = /(^|\/)inside(\/|$)/;
   checkImports('plugin-api/!(inside|build)/**/*.ts', (name) => !INSIDE.test(name));
   checkImports('plugin-api/*.ts', (name) => !INSIDE.test(name));
@@ -107,8 +107,8 @@ test('each contract of a service names its access, and is no name of the index',
   );
   assert.ok(names.length <= 150, `the index of plugin-api has ${names.length} names`);
   for (const file of sources('plugin-api/services/*.ts'))
-    for (const [ref] of read(file).matchAll(/serviceRef<\w+>\([^)]*\)/g))
-      assert.match(ref, /, '(open|powerful|tree)'\)$/, `${file}: ${ref}`);
+    for (const [ref] of read(file).matchAll(/serviceRef<.*/g))
+      assert.match(ref, /, '(open|powerful|tree)'\);$/, `${file}: ${ref}`);
 });
 
 test('plugin-api shows its plan: at most 12 files lie at its top, and authors read a bounded contract', () => {
