@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type EchoFrame, echoCanceller, FRAME_SAMPLES } from '@device-core/plugin-api/services/audio';
-import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/voice/aec-speex/index.ts';
 import { without } from '../../fixtures/debian.ts';
 import { echoFrames, echoOf, loudnessOf, mixed } from '../../fixtures/echo-room.ts';
@@ -52,7 +52,6 @@ function erle(near: Int16Array, clean: Int16Array, from: number, to: number): nu
 
 describe('echo cancellation by libspeexdsp', { skip }, () => {
   it('agrees with its manifest, is well, and leaves nothing behind', async () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
     const target = await start();
     assert.equal((await healthOf(target.host, 'aec-speex'))?.status, 'okay');
     await target.host.stop();

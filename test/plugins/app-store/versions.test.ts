@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { newKeyPair } from '@device-core/plugin-api/inside/packages';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
-import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/apps/app-store/index.ts';
+import { leakCheck } from '@device-core/plugin-api/testing';
 import { AppPackages } from '../../fixtures/app-packages.ts';
 import { type StoreBench, startStore } from './start.ts';
 
@@ -30,10 +29,6 @@ function writing(bench: StoreBench): void {
 const listed = async (bench: StoreBench) =>
   (await bench.store.list()).apps.map(({ id, version }) => `${id} ${version}`);
 const holds = (bench: StoreBench) => readFileSync(join(dataOf(bench), 'last'), 'utf8');
-
-test('plugin and manifest agree', () => {
-  assert.deepEqual(checkManifest('manifests/plugins/apps/app-store.yaml', plugin), []);
-});
 
 test('a check tells what would be installed, and leaves nothing behind', async () => {
   await using bench = await startStore();

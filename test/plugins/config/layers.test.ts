@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { type ConfigChange, config } from '@device-core/plugin-api/services/config';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
-import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/state/config/index.ts';
+
 import { app, codeOf } from '../../fixtures/operation-calls.ts';
-import { MANIFEST, type Started, start } from './start.ts';
+import { type Started, start } from './start.ts';
 
 const AGENDA = 'com.example.agenda';
 
@@ -23,10 +22,6 @@ async function withFiles(files: Readonly<Record<string, string>>): Promise<Start
 }
 
 suite('the three layers of the configuration', () => {
-  test('the manifest agrees with the plugin', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   test('an app override stands over device state over system defaults, and each says where it came from', async () => {
     await using started = await withFiles({
       'etc/10-base.yaml': 'ui:\n  theme: light\n  scale: 1\nvolume: 30\n',

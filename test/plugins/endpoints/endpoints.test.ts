@@ -9,7 +9,7 @@ import {
   type SourceView,
 } from '@device-core/plugin-api/services/endpoints';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
-import { checkManifest, createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/hardware/endpoints/index.ts';
 import { FakeSource } from '../../fixtures/fake-source.ts';
 
@@ -63,10 +63,6 @@ class Started implements AsyncDisposable {
 const start = async () => new Started(await createTestHost(plugin, { manifest: MANIFEST }));
 
 describe('endpoints', () => {
-  it('has a manifest that agrees with the plugin', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   it('lists the endpoints of all sources and sends each request to its own', async () => {
     await using device = await start();
     await device.source('bridge', { i2c0: 1, spi0: 2 });

@@ -6,19 +6,14 @@ import { suite, test } from 'node:test';
 import { type Caller, CoreError } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { type FunctionEntry, functions } from '@device-core/plugin-api/services/functions';
-import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/interface/functions/index.ts';
+
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
-import { agenda, MANIFEST, start } from './start.ts';
+import { agenda, start } from './start.ts';
 
 const APP = 'com.example.agenda';
 const OTHER = 'com.example.other';
 
 suite('registering functions', () => {
-  test('the manifest agrees with the plugin', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   test('the answer names each function; the same again is fine, another under the same version is not', async () => {
     await using started = await start();
     const register = (entry: object) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
-import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { ABS, BTN, KEY_NAMES } from '../../../plugins/display/input-evdev/codes.ts';
 import type { TouchShape } from '../../../plugins/display/input-evdev/decoder.ts';
 import { findNode, matches } from '../../../plugins/display/input-evdev/find.ts';
@@ -98,10 +98,6 @@ async function inHands(inputs: Inputs, shape: TouchShape | undefined) {
 
 describe('input-evdev', () => {
   after(leakCheck());
-
-  it('agrees with its manifest', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
 
   describe('a touch screen with slots, keys and a knob', () => {
     inputContract((inputs) => inHands(inputs, SLOTS), { touch: true, keys: true, knobs: true, plug: true });

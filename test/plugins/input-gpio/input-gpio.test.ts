@@ -3,7 +3,7 @@ import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { type Gpio, type GpioEdge, gpio } from '@device-core/plugin-api/services/gpio';
 import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
-import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
+import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/input-gpio/index.ts';
 import { inputContract, RecordingInputs, wellFormed } from '../../contracts/input.ts';
 import { eventually } from '../../fixtures/eventually.ts';
@@ -63,10 +63,6 @@ async function start(inputs: Inputs, config: object = CONFIG) {
 }
 
 describe('input-gpio', () => {
-  it('has a manifest that says what it does', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   describe('is a source of keys and knobs', () => {
     inputContract(
       async (inputs) => {

@@ -3,13 +3,7 @@ import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { type Inputs, inputs as inputsRef } from '@device-core/plugin-api/services/input';
 import { operations } from '@device-core/plugin-api/services/operations';
-import {
-  checkManifest,
-  createTestHost,
-  leakCheck,
-  TestOperations,
-  virtualClock,
-} from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/input-sim/index.ts';
 import { inputContract, RecordingInputs, wellFormed } from '../../contracts/input.ts';
 import { eventually } from '../../fixtures/eventually.ts';
@@ -34,10 +28,6 @@ async function start(inputs: Inputs, { config = {}, virtual = false } = {}) {
 }
 
 describe('input-sim', () => {
-  it('has a manifest that says what it does', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   describe('is a source of touch and keys', () => {
     inputContract(
       async (inputs) => {

@@ -5,8 +5,7 @@ import { runInNewContext } from 'node:vm';
 import { type CallContext, CoreError, LazyAbort, WHEN_ABORTED } from '@device-core/plugin-api';
 import { Schemas } from '@device-core/plugin-api/inside/operations';
 import type { Invocation, OperationInfo, StreamChannel } from '@device-core/plugin-api/services/operations';
-import { checkManifest, ISOLATION_VARIABLE, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/interface/operations/index.ts';
+import { ISOLATION_VARIABLE, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { eventually, pace, turns } from '../../fixtures/eventually.ts';
 import { ANONYMOUS, call, FLASH, OPERATOR, operation, PLAIN, start } from './helpers.ts';
 
@@ -25,10 +24,6 @@ const code =
   };
 
 describe('the gate', () => {
-  it('agrees with its manifest', () => {
-    assert.deepEqual(checkManifest('manifests/plugins/interface/operations.yaml', plugin), []);
-  });
-
   it('hands params with defaults to the handler and its result to the caller', async () => {
     await using fixture = await start();
     fixture.table.add(operation());

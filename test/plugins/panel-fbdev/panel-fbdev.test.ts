@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Backlight, DrivenPanel } from '@device-core/plugin-api/panel-driver';
 import { PIXEL_BYTES, type PixelFormat, panel } from '@device-core/plugin-api/services/panel';
-import { checkManifest, createTestHost, leakCheck } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Framebuffer } from '../../../plugins/display/panel-fbdev/framebuffer.ts';
 import { plugin } from '../../../plugins/display/panel-fbdev/index.ts';
@@ -39,10 +39,6 @@ async function opened(geometry: Geometry, light?: Backlight) {
 
 describe('panel-fbdev', () => {
   after(leakCheck());
-
-  it('agrees with its manifest', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
 
   for (const [device, reason] of [
     ['/dev/fb97', /ENOENT/],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { panel } from '@device-core/plugin-api/services/panel';
-import { checkManifest, createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/panel-headless/index.ts';
 import { LOOKS, type Look, painted, panelContract, whole } from '../../contracts/panel.ts';
 import { decodePng, pictureOf, toFormat } from '../../fixtures/png.ts';
@@ -24,8 +24,6 @@ async function start(look: Partial<Look> = {}) {
 }
 
 describe('panel-headless', () => {
-  it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   for (const look of LOOKS)
     describe(`with ${look.width} x ${look.height} ${look.format} is a panel that`, () =>
       panelContract(look, (asked) => start(asked)));

@@ -4,13 +4,7 @@ import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { panel } from '@device-core/plugin-api/services/panel';
-import {
-  checkManifest,
-  createTestHost,
-  leakCheck,
-  TestOperations,
-  virtualClock,
-} from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/panel-sim/index.ts';
 import { SimPanel, type SimSettings } from '../../../plugins/display/panel-sim/sim-panel.ts';
 import { LOOKS, painted, panelContract, whole } from '../../contracts/panel.ts';
@@ -46,8 +40,6 @@ function timed(settings: Partial<SimSettings> = {}) {
 }
 
 describe('panel-sim', () => {
-  it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   for (const look of LOOKS)
     for (const tearing of [false, true])
       describe(`with ${look.width} x ${look.height} ${look.format}, tearing ${tearing}, is a panel that`, () =>

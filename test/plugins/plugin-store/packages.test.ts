@@ -4,8 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
+import { leakCheck } from '@device-core/plugin-api/testing';
 import { Packages, QUIET } from '../../fixtures/packages.ts';
 import { archive, type Member, writeTarball } from '../../fixtures/tarballs.ts';
 import { type StoreBench, startStore } from './start.ts';
@@ -35,10 +34,6 @@ function nothingIsLeft({ place, host }: StoreBench): void {
   );
   assert.deepEqual(readdirSync(dirname(host.device.paths.var)).sort(), ['etc', 'run', 'var']);
 }
-
-test('plugin and manifest agree', () => {
-  assert.deepEqual(checkManifest('manifests/plugins/apps/plugin-store.yaml', plugin), []);
-});
 
 test('a tarball of the form that is refused below is taken when nothing is wrong with it', async () => {
   await using store = await startStore();

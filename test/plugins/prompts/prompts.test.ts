@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { type Caller, CoreError } from '@device-core/plugin-api';
 import type { PromptQuestion } from '@device-core/plugin-api/services/prompts';
-import { checkManifest, createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/prompts/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { APP, type Bench, boot, CALLERS, Folder, MANIFEST, question } from './fixture.ts';
@@ -28,8 +28,6 @@ const failure = (code: string, reason: RegExp) => (error: unknown) => {
 };
 
 describe('a question', () => {
-  it('agrees with its manifest', () => assert.deepEqual(checkManifest(MANIFEST, plugin), []));
-
   it('that an act would answer stands behind the act, and takes it along when it is answered elsewhere', async () => {
     using folder = new Folder();
     await using bench = await boot(folder);

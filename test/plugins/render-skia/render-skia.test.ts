@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Renderer, renderers } from '@device-core/plugin-api/services/renderer';
-import { checkManifest, createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
+import { createTestHost, given, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/render-skia/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { Glass, SURROUNDINGS, surfaceOf } from '../../fixtures/glass.ts';
@@ -36,8 +36,6 @@ async function start(config: object = {}) {
 }
 
 describe('render-skia', () => {
-  it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   it('registers a renderer that paints, and goes when it stops', async () => {
     await using skia = await start();
     const renderer = await eventually(() => skia.registered.get('skia'), 'the renderer');

@@ -3,18 +3,13 @@ import { suite, test } from 'node:test';
 import type { Caller } from '@device-core/plugin-api';
 import { endpoints } from '@device-core/plugin-api/services/endpoints';
 import { spi } from '@device-core/plugin-api/services/spi';
-import { checkManifest } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/hardware/spi/index.ts';
+
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';
-import { MANIFEST, start } from './start.ts';
+import { start } from './start.ts';
 
 const good = { name: 'probe', endpoint: 'spi0', cs: 0, speed: 1_000_000, mode: 0 };
 
 suite('SPI handles', () => {
-  test('the manifest agrees with the plugin', () => {
-    assert.deepEqual(checkManifest(MANIFEST, plugin), []);
-  });
-
   test('a handle that is not valid is refused with the code of the specification', async () => {
     const cases: [string, object, string][] = [
       ['an empty name', { name: '' }, 'INVALID_HANDLE'],

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { checkScene, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { type Display, display, type PluginSurface } from '@device-core/plugin-api/services/display';
 import { type PluginManager, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { checkManifest, createTestHost, given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { createTestHost, given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/splash/index.ts';
 import { splashScene } from '../../../plugins/display/splash/scene.ts';
 
@@ -35,8 +35,6 @@ async function start(states: Readonly<Record<string, string>>) {
 const STARTING = { a: 'starting', b: 'waiting', c: 'starting', d: 'active' };
 
 describe('splash', () => {
-  it('has a manifest that agrees with it', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   it('shows the name of the device, in the layer that home covers', async () => {
     await using target = await start(STARTING);
     assert.deepEqual(

@@ -10,13 +10,7 @@ import {
   wallTime,
   wallTimeSimulator,
 } from '@device-core/plugin-api/services/wall-time';
-import {
-  checkManifest,
-  createTestHost,
-  leakCheck,
-  type TestHost,
-  TestOperations,
-} from '@device-core/plugin-api/testing';
+import { createTestHost, leakCheck, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/time/index.ts';
 import { realBus, WITHOUT_DBUS } from '../../fixtures/dbus-peer.ts';
 import { dbusService, flag, text } from '../../fixtures/dbus-service.ts';
@@ -107,8 +101,6 @@ async function timedated(): Promise<TimeUnderTest> {
 }
 
 describe('time', { timeout: 120_000 }, () => {
-  it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   contract('a simulated time', simulated);
   contract('files of the system', files);
   describe('timedated', { skip: WITHOUT_DBUS }, () => {

@@ -1,9 +1,8 @@
 /** Who holds an update back, and for how long at most. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
+import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { plugin } from '../../../plugins/life/updater/index.ts';
 import { Leases, LONGEST_MS } from '../../../plugins/life/updater/leases.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { runs } from '../../fixtures/runs.ts';
@@ -21,10 +20,6 @@ function at(start = 0): { time: number; readonly leases: Leases } {
 const refusal = (work: () => unknown) => codeOf((async () => work())());
 
 describe('leases', () => {
-  it('have a manifest that fits the plugin', () => {
-    assert.deepEqual(checkManifest('manifests/plugins/life/updater.yaml', plugin), []);
-  });
-
   it('end at their time, when they are released, and with their holder', () => {
     const world = at();
     const { leases } = world;

@@ -5,17 +5,14 @@ import { audio } from '@device-core/plugin-api/services/audio';
 import { intents } from '@device-core/plugin-api/services/intents';
 import { speech } from '@device-core/plugin-api/services/speech';
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
-import { checkManifest, leakCheck } from '@device-core/plugin-api/testing';
-import { plugin } from '../../../plugins/voice/voice/index.ts';
+import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace, stays, eventually as until } from '../../fixtures/eventually.ts';
 import { eventually, FakeIntents } from './fakes.ts';
-import { manifest, start } from './started.ts';
+import { start } from './started.ts';
 
 after(leakCheck());
 
 describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
-  it('manifest and plugin agree', () => assert.deepEqual(checkManifest(manifest, plugin), []));
-
   it('a command in one breath with the wake phrase is heard, done and answered, and told on the bus', async () => {
     const { host, sound, events, over, states, known } = await start();
     await using _host = host;
