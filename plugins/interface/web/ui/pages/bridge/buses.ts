@@ -93,7 +93,7 @@ function OneBus({ bus }: { bus: Bus }) {
   return html`<${Card} title=${words(`bus-${bus}`)}><${Answer} of=${handles}>${(data: NonNullable<typeof handles.data>) => html`<${Table} label=${words(`bus-${bus}`)} columns=${columns} rows=${data.handles} rowKey=${({ name }: BusHandle) => name} empty=${words('noHandles')} />`}<//>${followed !== undefined && html`<${Serial} key=${followed} handle=${followed} />`}${bus === 'can' && html`<${Frames} />`}<//>`;
 }
 
-/** What comes in on a serial line; nothing is sent, and other readers lose nothing by it. */
+/** Received bytes of a serial line; the card sends nothing, and other readers lose nothing by it. */
 function Serial({ handle }: { handle: string }) {
   const [text, setText] = useState('');
   const [error, setError] = useState<unknown>(undefined);

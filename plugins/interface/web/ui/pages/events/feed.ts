@@ -1,4 +1,7 @@
-/** What came over the bus, kept within bounds: events and gaps in the order in which they came, how many of each topic, and what was let go. No DOM in here. */
+/**
+ * Events of the bus, kept within bounds: events and gaps in order of arrival, counts of each topic, and counts of
+ * dropped ones. No DOM in here.
+ */
 
 export interface Envelope {
   readonly topic: string;
@@ -36,7 +39,7 @@ export interface TopicCount {
   total: number;
   /** A second, over the last few. */
   rate: number;
-  /** Of this second, and of those before. */
+  /** Events of this second, and of those before. */
   now: number;
   readonly before: number[];
 }
@@ -167,8 +170,9 @@ export class Feed {
 }
 
 /**
- * What a reader wants to see; gaps are always part of it, for they may hide what is looked for. The text of a row is made when it is first searched, and
- * that of ten thousand takes longer than a press may: of what is not ready by `until` (`performance.now()`) nothing is shown, and `whole` is false.
+ * Rows that match the view; gaps always match, for they may hide a match. The text of a row is made when it is first
+ * searched, and that of ten thousand takes longer than a press may: rows that are not ready by `until`
+ * (`performance.now()`) are left out, and `whole` is false.
  */
 export function chosen(
   rows: readonly Row[],

@@ -59,7 +59,7 @@ export function useFeed(filters: readonly string[]): Fed {
       { filter: filters },
       {
         item: ({ data }) => {
-          // What is no envelope tells of rights, and the operator has them all.
+          // An item without a topic tells of rights, and the operator has them all.
           if (typeof (data as Partial<Envelope>).topic === 'string') came.push(data as Envelope);
           else line.more(1);
           soon();

@@ -31,7 +31,7 @@ function Toggle(props: {
   return html`<${ToggleField} label=${props.label} hint=${props.hint} value=${props.value} disabled=${!isOperator()} onChange=${(on: boolean) => props.act(on).catch(tellError)} />`;
 }
 
-/** What happens once. */
+/** A one-time fault. */
 function Deed(props: { label: string; hint: string; act: () => Promise<unknown> }) {
   const act = async () => {
     await props.act();
