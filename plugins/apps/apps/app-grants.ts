@@ -3,7 +3,7 @@ import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What one app is granted now, and what it holds while it runs. */
+/** Current grants of one app, and the lease it holds while it runs. */
 export class AppGrants {
   readonly #manifest: AppManifest;
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class AppGrants {
     const { consents, stored } = this.#around;
     await consents.look(this.#manifest.id);
     this.#decision = this.#decide();
-    // What the store brought was asked when it was brought.
+    // An app of the store was asked about when it was installed.
     if (!stored.has(this.#folder)) consents.ask(this.#manifest, this.#decision.undecided);
     return this.#decision;
   }

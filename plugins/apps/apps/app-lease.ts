@@ -9,14 +9,17 @@ import type { GuestAddresses } from './guest-spec.ts';
 import { inactiveParts } from './manifest-rules.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** What its process is told and shown. */
+/** Addresses and token for the process of an app. */
 export interface Lent {
   readonly addresses: GuestAddresses;
   /** For this run alone. */
   readonly token: string;
 }
 
-/** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
+/**
+ * Loans of an app for the time it runs: grants, a token, a socket, an entry in the registry. Each step has its undo,
+ * and both may be repeated.
+ */
 export class AppLease {
   readonly #manifest: AppManifest;
   readonly #around: Surroundings;
@@ -42,7 +45,7 @@ export class AppLease {
     await this.registerFunctions();
     const { http, url } = await this.#addresses();
     const folder = await shareSocket(http, this.#around.device.paths.run);
-    // Where it cannot be put into a folder of its own, it is shown itself: the old one, after a restart of its owner.
+    // Without a folder for it the socket itself is shared: after a restart of its owner the app sees the old one.
     const shared =
       folder === undefined
         ? { folder: http, socket: http }
@@ -66,7 +69,7 @@ export class AppLease {
     try {
       if (!this.#around.optional.egress) throw new Error('plugin egress is not there');
       await this.#around.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
-      // Where the Core may give nothing away its supervisor does, before each start and now.
+      // The supervisor opens the way where the Core has no right to: before each start, and now.
       if (again) await this.#around.appSupervisor.prepare(spec);
     } catch (thrown) {
       this.#noWayOut = { part: 'network.outbound', reason: reasonOf(thrown) };
@@ -93,7 +96,7 @@ export class AppLease {
     await this.#undo('functions', async () => this.#around.optional.functions?.unregister(this.#manifest.id));
   }
 
-  /** What of the manifest is not in force, and why. */
+  /** Parts of the manifest that are not in force, with the reason. */
   get leftOut(): readonly AppLeftOut[] {
     const refused = [this.#configRefused, this.#noWayOut].flatMap((one) => one ?? []);
     return [...refused, ...this.#functionsLeftOut, ...inactiveParts(this.#manifest)];

@@ -145,7 +145,7 @@ export function appOperations(
   ];
 }
 
-/** What other apps need to know of an app, and no more: its last output may hold anything. */
+/** The status that other apps may see: the last output may hold anything, so it is left out. */
 function withoutInnards({ id, name, version, title, state, since, restarts }: AppStatus): AppStatus {
   return { id, name, version, title, state, since, restarts, capabilities: [], denied: [], leftOut: [] };
 }

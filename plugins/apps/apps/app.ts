@@ -25,7 +25,7 @@ import { Turns } from './turns.ts';
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const START_MS = 10_000;
 const STOP_MS = 3_000;
-/** What an app may take when the whole plugin stops: less than the plugin's own time. */
+/** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
 
 type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
@@ -35,11 +35,10 @@ export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
   readonly grants: AppGrants;
-  /** What it took. */
   readonly budget: AppBudget;
-  /** Of log.write. */
+  /** Limit of log.write. */
   readonly logRate: RateLimit;
-  /** Of what it prints, as far as it is shown in the terminal. */
+  /** Limit of output lines shown in the terminal. */
   readonly outputRate: RateLimit;
   /** Its folder was named by somebody: it is a developer's, not installed. */
   readonly #named: boolean;
@@ -53,7 +52,7 @@ export class App {
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #crash: CrashLine | undefined;
-  /** What it was refused in the run that crashed. */
+  /** Refusals of the run that crashed. */
   #refused = '';
   #launchedAt = 0;
   /** How it last came to an end by itself, and how often it did. */
@@ -105,7 +104,7 @@ export class App {
     return this.#reason;
   }
 
-  /** What is wrong with its app.yaml now, which is why the last good one is in force. */
+  /** Fault of the present app.yaml, because of which the last good one is in force. */
   get complaint(): CoreError | undefined {
     return this.#complaint;
   }
@@ -172,7 +171,7 @@ export class App {
     return this.#turns.take(async () => {
       const ran = this.active;
       const { stopTimeoutMs = STOP_MS } = this.manifest.lifecycle ?? {};
-      // Where nobody can stop it, it runs on as it did.
+      // A stop that fails throws before any change: the app runs on.
       if (this.#process) await this.#around.appSupervisor.stop(this.#process.run, stopTimeoutMs);
       if (ran) await this.#end(reason, 'stopped');
       await work().finally(() => (ran ? this.#launch() : undefined));
@@ -191,7 +190,7 @@ export class App {
     return this.#process?.run;
   }
 
-  /** Where it keeps what it stores. */
+  /** Folders of its data and cache. */
   get folders(): { readonly data: string; readonly cache: string } {
     return this.#place;
   }
@@ -285,7 +284,7 @@ export class App {
     if (outcome === 'cancelled') return;
     if (outcome === 'ready') {
       const known = this.#ready(process);
-      // Who has a session runs already, so that this takes no time.
+      // With a session the app runs already, so that this takes no time.
       if (this.#awaitsSession) await known;
       this.#enter('running');
       this.heard.now();
@@ -301,7 +300,7 @@ export class App {
     }
   }
 
-  /** What a run of it sees now, or would see. */
+  /** Spec of the present run, or of the next one. */
   spec(addresses?: Lent['addresses']): Promise<AppSpec> {
     return specOfRun(this, this.grants.decision, this.#around, addresses);
   }
@@ -472,7 +471,7 @@ export class App {
     return this.#around.appSupervisor.write(this.manifest.name, line);
   }
 
-  /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
+  /** Complaints of a developer's app go to the terminal, too, at a readable rate. */
   #shout({ level, from, text }: OutputLine): void {
     const { log } = this.#around;
     const quiet = level === 'debug' || level === 'info' || from === 'log';

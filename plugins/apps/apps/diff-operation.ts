@@ -24,7 +24,7 @@ const BY: Readonly<Record<string, JsonSchema>> = {
   from: { enum: ['sku', 'consent', 'policy', 'catalogue'] },
   line: TEXT,
 };
-/** What is decided about a capability that an app asks for. */
+/** Decision about a capability that an app asks for. */
 export const ASK_REQUIRED = ['capability', 'summary', 'reason', 'optional', 'verdict', 'by'];
 export const ASK: Readonly<Record<string, JsonSchema>> = {
   capability: TEXT,

@@ -115,7 +115,7 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
       },
       (manifest, capability) => {
         const declared = manifest.capabilities.map(({ id }) => id);
-        // What it contains goes with it, and what contains it cannot stay.
+        // Capabilities that it contains go with it, and those that contain it cannot stay.
         const all = declared.filter((one) => implies(capability, one) || implies(one, capability));
         if (all.length === 0) throw notAsked('revoke', capability, manifest);
         return all;

@@ -45,7 +45,10 @@ import { useOperation } from './use-operations.ts';
 const CORE = fileURLToPath(new URL('../../../', import.meta.url));
 /** Apps register one function after the other. */
 const LOOK_MS = 50;
-/** Where the device does not become ready, or had become so before this plugin came, apps start nevertheless. */
+/**
+ * Apps start after this time at the latest: a device may not become ready, or have become so before this plugin
+ * started.
+ */
 const READY_AT_THE_LATEST_MS = 5_000;
 
 export const plugin = definePlugin({
@@ -202,7 +205,7 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
   });
 }
 
-/** What was answered before, and what is answered now: apps that this means anything to start again. */
+/** Kept and new answers: an app starts again when one changes its grants. */
 function followConsents(
   host: PluginHost<AppsConfig>,
   { consents: answers }: Surroundings,
