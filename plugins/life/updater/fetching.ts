@@ -203,7 +203,7 @@ export interface Fetching {
   readonly room: number;
 }
 
-/** What has still to travel for the wanted image, and what there is room for. */
+/** Bytes left to fetch for the wanted image, and the free space. */
 export async function toFetch(
   parts: Parts,
   missing: readonly Blob[],

@@ -45,7 +45,7 @@ export class Updater {
   #tidied: Promise<void> = Promise.resolve();
   #device: string | undefined;
   #status: SlotsStatus | undefined;
-  /** Of the wanted image, as its source and the slots told. */
+  /** Blobs of the wanted image that are missing, as its source and the slots told. */
   #missing: readonly Blob[] | undefined;
   #compressed: ReadonlyMap<string, number> = new Map();
   #fetch: Fetching | undefined;
@@ -186,7 +186,10 @@ export class Updater {
     await this.order('apply', ordered, by);
   }
 
-  /** What an operator wants: it is done at once, or as soon as what passes by itself has passed. Throws UPDATE_REFUSED, UPDATE_CONFLICT, SLOTS_UNAVAILABLE. */
+  /**
+   * Starts an order of an operator at once, or after the short job that runs. Throws UPDATE_REFUSED, UPDATE_CONFLICT,
+   * SLOTS_UNAVAILABLE.
+   */
   async order(order: Order, { accept, anyway = false }: Ordered, by: string): Promise<void> {
     const { journal } = this.parts;
     const verb = order === 'apply' ? 'install' : 'download';
@@ -272,7 +275,7 @@ export class Updater {
     return on ? hold : undefined;
   }
 
-  /** What the rules say of the next thing to be done, as whoever wants it. */
+  /** The rules' answer for the next act, and the requester of that act. */
   async why(): Promise<{ readonly act: Act; readonly by: 'operator' | 'device'; readonly no?: Refusal }> {
     const { record } = this.parts.journal;
     const act = nextAct(record);
@@ -455,7 +458,7 @@ export class Updater {
 
   /** Throws UPDATE_CONFLICT while something is under way. */
   async #free(verb: string): Promise<void> {
-    // What is over has only to be written down.
+    // A job in a final state has only to write its record.
     if (OVER.includes(this.parts.journal.record.state)) await this.#job?.done;
     const { state } = this.parts.journal.record;
     if (this.#job || COMMITTED.includes(state)) throw new CoreError('UPDATE_CONFLICT', { verb, state });

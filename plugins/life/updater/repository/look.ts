@@ -39,13 +39,13 @@ export interface LookOptions {
   readonly log: Logger;
 }
 
-/** What a role says of a target. */
+/** Custom data of a target, signed by its role. */
 export type Custom = Readonly<Record<string, unknown>>;
 
 export interface Channel {
   /** Paths of all targets that it names. */
   readonly paths: readonly string[];
-  /** What TUF trusts to be there. */
+  /** The target, if TUF trusts it. */
   target(path: string): Promise<TargetFile | undefined>;
 }
 
@@ -58,7 +58,7 @@ interface Signed {
   };
 }
 
-/** What came over the network, and what kept it from coming. */
+/** Metadata that a look received, and the failure that ended it. */
 interface Seen {
   /** By the name of the file without its version; the newest of each. */
   readonly bodies: Map<string, Buffer>;
@@ -115,7 +115,7 @@ function emptyPathOf(channel: string): string {
   return packages ? `${channel}/-/-/-` : `${channel}/-/-/-/-`;
 }
 
-/** What the last look left, or the first root. */
+/** Metadata of the last look, or the first root. */
 async function known({ kept, root, requests, log }: LookOptions): Promise<Files> {
   let first: Buffer;
   try {
