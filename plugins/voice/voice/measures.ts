@@ -1,7 +1,7 @@
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { Meter } from '@device-core/plugin-api/telemetry';
 
-/** What turns took, without a word of what was said: for whoever looks at metrics. */
+/** Durations of turns for metrics, without a word of the speech. */
 export class Measures {
   readonly meter = new Meter();
   readonly #stage = this.meter.histogram('device.voice.stage.duration', {
