@@ -68,7 +68,7 @@ export function trialOperation(
       const named: Caller = { kind: 'app', id };
       checkPublication(rightsOf(capabilities), named, topic, priority);
       payloads.check(topic, payload, false);
-      // Whoever draws for apps knows in whose name somebody else asks by this member.
+      // A plugin that draws for apps learns from this member in whose name the test publishes.
       const whole = ON_THE_PANEL.includes(topic) ? { ...payload, app: id } : payload;
       const { seq } = await bus.publish({ topic, payload: whole, priority, source: `test.${callerName(named)}` });
       return { id: `${run}-${seq}`, seq };

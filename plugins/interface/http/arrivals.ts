@@ -21,7 +21,7 @@ interface Stretch {
   readonly limit: OwnTimeLimit;
   /** Bytes of the connection at its beginning. */
   readonly from: number;
-  /** Of monotonic(): when it was looked at last. */
+  /** Time of the last look, of monotonic(). */
   seen: number;
   /** `ms` in which bytes of the client waited for us. */
   readonly held: { ms: number };
@@ -68,7 +68,7 @@ export class Arrivals {
       return;
     }
     this.stalled++;
-    // Who has its answer gets no other.
+    // A request that has its answer gets no other.
     if (wanted) this.#refuse(this.#tooSlow(came, stretch), request.socket);
     else request.socket.destroy();
   }

@@ -189,8 +189,8 @@ export class Connections {
   }
 
   /**
-   * Whoever holds connections without using them must not keep others out: where a listener is full the oldest idle connection on which nobody has proved
-   * who they are is closed, else the oldest idle one. False when all are at work.
+   * Idle connections must not keep others out: where a listener is full the oldest idle connection without a proven
+   * identity is closed, else the oldest idle one. False when all are at work.
    */
   #makeRoom(listener: OriginCheck | undefined): boolean {
     const { maxConnections } = this.#limits;

@@ -1,4 +1,7 @@
-/** What one request goes through, in the order of decisions D1: host and origin, identity, capability, content type and body, the gate. */
+/**
+ * Steps of one request, in the order of decisions D1: host and origin, identity, capability, content type and body,
+ * the gate.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ANONYMOUS, type Caller, CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
 import type { Identity } from '@device-core/plugin-api/services/identity';
@@ -146,7 +149,7 @@ export class FrontEnd {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
-    // What is not read any more must not be taken for the next request.
+    // The unread rest of a body must not be taken for the next request.
     reply.raw.setHeader('connection', 'close');
     if (refusal) throw refusal;
     const file = await this.#bodies.receive(request.raw, bodyLimit, call.caller);
@@ -173,7 +176,7 @@ export class FrontEnd {
 
   /** The one place where an error leaves as an answer; a fault of ours is logged here. */
   fail(reply: FastifyReply, cause: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
-    // Who may not ask hears of nothing else; the best refusal is the one that names what was asked for.
+    // A refused caller learns of no other fault; the best refusal names the requested right.
     const { refusal } = reply.request.deviceCall ?? {};
     const thrown = refusal && !isRefusal(cause) ? refusal : cause;
     if (!(thrown instanceof CoreError))

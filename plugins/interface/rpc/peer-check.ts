@@ -1,9 +1,11 @@
-/** Who may connect to the socket of an app: the app's own uid, the Core's own, and root, but no process of another app. */
+/**
+ * Allowed peers of the socket of an app: the app's own uid, the Core's own, and root, but no process of another app.
+ */
 import type { Socket } from 'node:net';
 import { descriptorOf, reasonOf } from '@device-core/plugin-api';
 import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
 
-/** Whose socket it is. */
+/** App of the socket. */
 export interface AppIdentity {
   readonly id: string;
   readonly name: string;

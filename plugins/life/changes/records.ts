@@ -11,7 +11,7 @@ export class Records {
   readonly #most: number;
   readonly #log: Logger;
   readonly #all = new Map<string, ChangeRecord>();
-  /** What is told of each: what the disk has, or has refused. */
+  /** Views of each change: the form that the disk has, or has refused. */
   readonly #views = new Map<string, ChangeInfo>();
   #last = 0;
   /** A newer Core wrote some of them: they are left alone. */

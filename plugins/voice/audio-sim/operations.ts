@@ -11,7 +11,7 @@ const MOST_BYTES = 3 << 20;
 const MOST_SECONDS = 60;
 /** As base64 it fits into a message of an app socket. */
 const MOST_HEARD_MS = 20_000;
-/** Who holds what is wired to the device: to make it hear something is no business of apps. */
+/** Holders of the bridge may make the device hear sounds; apps may not. */
 const capability = 'system.bridge';
 
 interface Injection {

@@ -106,7 +106,7 @@ export class EchoStage {
     this.#arm();
   }
 
-  /** What is on its way is for nobody. */
+  /** Drops frames that are on their way. */
   clear(): void {
     this.#waiting = [];
     this.#disarm();
@@ -198,7 +198,7 @@ export class EchoStage {
     this.#end();
   }
 
-  /** What waits is passed on as it is. */
+  /** Waiting frames are passed on as they are. */
   #end(): void {
     const session = this.#session;
     this.#session = undefined;

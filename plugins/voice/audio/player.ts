@@ -1,4 +1,4 @@
-/** What is played: sounds of many owners, mixed for the one speaker, in runs that begin with the first sound and end with the last. */
+/** Sounds of many owners, mixed for the one speaker, in runs that begin with the first sound and end with the last. */
 
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { waitUntil } from '@device-core/plugin-api/audio';

@@ -5,7 +5,7 @@ import type { WyomingEvent } from './codec.ts';
 import { Connection } from './connection.ts';
 import type { Settings } from './settings.ts';
 
-/** What says that the question is wrong, or names the engine already. */
+/** Codes that blame the question, or name the engine already. */
 const AS_IT_IS: ReadonlySet<string> = new Set(['SPEECH_FAILED', 'PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED', 'CANCELLED']);
 const MOST_REASON = 200;
 
@@ -75,7 +75,7 @@ export class Link {
     return new CoreError('SPEECH_FAILED', { engine: this.name, reason }, { cause });
   }
 
-  /** Of an `error` event. */
+  /** Error of an `error` event. */
   refused({ data }: WyomingEvent): CoreError {
     const { text, code } = data;
     const words = [code, text].filter((one) => typeof one === 'string' && one !== '').join(': ');

@@ -57,7 +57,7 @@ export class Remote {
     return this.#engine.kind;
   }
 
-  /** Whom it serves has come or gone: it registers anew. */
+  /** Registers anew after its consumer has come or gone. */
   async renew(): Promise<void> {
     await this.#unregister();
     this.#wake.resolve();

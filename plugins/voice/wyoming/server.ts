@@ -38,7 +38,7 @@ export class Server {
     throw new CoreError('PARAMS_INVALID', { where: `the address ${this.#address.uri}`, reason });
   }
 
-  /** Where it listens; undefined while it does not. */
+  /** Address of the server; undefined while it does not listen. */
   get uri(): string | undefined {
     return this.#uri;
   }
@@ -51,7 +51,7 @@ export class Server {
   async serve(): Promise<void> {
     const { leastPauseMs, mostPauseMs } = this.#settings;
     for (let misses = 0; !this.#scope.signal.aborted; ) {
-      // Who has asked for something and has nothing more to say still waits for the answer.
+      // A client that has ended its side still waits for the answer.
       const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
       // Those beyond the limit are told, unless there are too many even of them.
       server.maxConnections = this.#world.settings.connections * 2;
@@ -93,7 +93,7 @@ export class Server {
     this.#log.info({ uri: this.#uri }, 'our engines are offered over Wyoming');
   }
 
-  /** Until the scope ends, or the server fails. */
+  /** Resolves at the end of the scope; rejects when the server fails. */
   async #closed(server: NetServer): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.on('error', reject);

@@ -1,4 +1,4 @@
-/** What a repository offers: images by their lists. */
+/** Images of a repository, by their lists. */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

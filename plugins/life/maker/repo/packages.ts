@@ -1,4 +1,4 @@
-/** What a repository offers beside images: packages of apps and plugins, each a target of its own. */
+/** Packages of apps and plugins in a repository, each a separate target. */
 
 import {
   isPackageId,

@@ -65,7 +65,7 @@ interface PluginFacts
   readonly optional: readonly Need[];
   readonly capabilities: readonly string[];
   readonly budget: object;
-  /** What the SKU sets, each with its line. */
+  /** Settings of the SKU, each with its line. */
   readonly set: readonly (SkuSpot & { readonly key: string; readonly value: unknown })[];
   /** Plugins that would wait without it. */
   readonly without: readonly string[];
@@ -89,7 +89,7 @@ interface Absent {
   readonly version: string;
   readonly summary: string;
   readonly provides: readonly string[];
-  /** What it requires that nobody of the SKU provides. */
+  /** Required services without a provider in the SKU. */
   readonly lacks: readonly string[];
 }
 

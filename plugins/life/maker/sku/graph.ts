@@ -43,7 +43,7 @@ export interface Edge {
   readonly optional?: true;
 }
 
-/** What the kernel provides is left out: it is always there. */
+/** Services of the kernel are left out: they are always there. */
 export function edgesOf(resolved: ResolvedSku, optional: boolean): readonly Edge[] {
   const providers = providersOf(resolved);
   return resolved.plugins.flatMap((plugin) => {
