@@ -190,7 +190,7 @@ export class ProcessSupervisor implements AppSupervisor {
     if (entry.over) return entry.ended.promise.then(() => []);
     entry.stopped = true;
     const left = await entry.process.end(graceMs);
-    // What cannot be ended may never tell its end.
+    // A process that cannot be ended may never report its end.
     if (left.length > 0) await this.#finish(entry, left, { code: null, signal: null });
     await entry.ended.promise;
     return left;

@@ -9,7 +9,7 @@ const LAST_FD = 16;
 const PEER = /^\0[0-9a-f]+\/unit\/((?:app|plugin)-[a-z0-9-]+)\.service\/token$/;
 
 export interface CredentialsOptions {
-  /** Where systemd made the socket: `/run/device-credentials.sock`. */
+  /** Path of the socket that systemd made: `/run/device-credentials.sock`. */
   readonly path: string;
   readonly names: SocketNames;
   readonly identity: Pick<Identity, 'peerOf'>;

@@ -23,7 +23,7 @@ export class UnitRun {
   readonly options: UnitRunOptions;
   readonly #ended = Promise.withResolvers<GuestEnd>();
   readonly #begun = Promise.withResolvers<void>();
-  /** What was told last of both interfaces. */
+  /** Latest properties of both interfaces. */
   readonly #known = new Map<string, DBusValue>();
   #former = '';
   #invocation = '';
@@ -122,7 +122,7 @@ export class UnitRun {
     let both: readonly [Properties, Properties];
     let changes: number;
     do {
-      // What changes meanwhile is told, and may be newer than the answer.
+      // Changes meanwhile arrive as signals, and may be newer than the answer.
       changes = this.#changes;
       both = await this.options.bus.ask(this.options.unit, (units) =>
         Promise.all([units.properties(this.#path, 'Unit'), units.properties(this.#path, 'Service')]),

@@ -3,7 +3,7 @@
  * everything. An app reads
  *
  * - what lies in one of the configured areas; an area with capabilities, such as what was heard (`audio.stt.**`),
- * asks for one of them;
+ *   asks for one of them;
  * - its own events, `app.<its id>.**`;
  * - the events of another app with `events.read:<that id>`, and the topics that its manifest opens (`events.public`).
  *

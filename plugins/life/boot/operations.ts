@@ -56,7 +56,7 @@ const STATUS: JsonSchema = {
 };
 const NO_LOADER = 'no boot loader started this Core';
 const NO_MACHINE = 'no plugin here provides the machine';
-/** Whoever looks at the start waits no longer for the bus of the system. */
+/** Longest wait for the bus of the system in a report of the start. */
 const ABLE_MS = 3_000;
 
 interface More {
@@ -136,7 +136,7 @@ export function bootOperations(
   return [status, seen, ...ACTS.map((act) => actOperation(act, report, machine, restart, more.service))];
 }
 
-/** What `system.*` would do now, in the order of the table. A machine that gives no answer in time can do nothing. */
+/** Present effects of `system.*`, in the order of the table. A machine that gives no answer in time can do nothing. */
 async function actsOf(provider: Machine | undefined, restart: CoreRestart, { scope, log }: More) {
   if (provider === undefined) return { acts: restart.supervised ? ['restart'] : [], actsReason: NO_MACHINE };
   try {
@@ -152,7 +152,7 @@ async function actsOf(provider: Machine | undefined, restart: CoreRestart, { sco
   }
 }
 
-/** What the loader did, and the slots as they are now: an update may have written one since. */
+/** Report of the loader, and the slots as they are now: an update may have written one since. */
 async function told({ form: _, uptime: __, boot: ___, loader: ____, ...report }: BootReport, more: More) {
   const known = { loader: true, ...report };
   try {

@@ -27,7 +27,7 @@ export function stateOf(told: ReadonlyMap<string, unknown>): NetworkState {
   const type = TYPES[String(told.get('PrimaryConnectionType'))] ?? 'none';
   const metered = METERED.includes(told.get('Metered'));
   if (!(state >= CONNECTED_LOCAL)) return { state: 'offline', type: 'none', metered: false };
-  // Where NetworkManager does not ask a host of its own, its state is all it knows.
+  // Without a check against a host NetworkManager's state is all it knows.
   const beyond = connectivity === CONNECTIVITY.unknown ? state >= CONNECTED_GLOBAL : connectivity === CONNECTIVITY.full;
   return { state: beyond ? 'online' : 'local', type, metered };
 }

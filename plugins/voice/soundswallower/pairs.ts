@@ -22,13 +22,13 @@ export interface Lease extends Disposable {
 
 interface Slot {
   readonly pair: Pair;
-  /** What its grammar was made for. */
+  /** Key of its grammar. */
   key: string | undefined;
   taken: boolean;
   used: number;
 }
 
-/** What makes decoders: a whole library, with a memory of its own that never shrinks. */
+/** Maker of decoders: a whole library, with a separate memory that never shrinks. */
 export type Maker = Pick<Library, 'decoder'>;
 
 export interface PairsOptions {

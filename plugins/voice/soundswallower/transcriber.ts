@@ -140,7 +140,7 @@ class Heard {
     this.#pair.sounds.feed(clean);
   }
 
-  /** What is understood and new, as far as one can say before the end. */
+  /** New words so far, as far as they are sure before the end. */
   soFar(told: string): string | undefined {
     const text = withoutPrefix(this.#pair.known.text(), this.#prefixes);
     if (text === told || text === '') return undefined;

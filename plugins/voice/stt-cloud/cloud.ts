@@ -14,7 +14,7 @@ export interface CloudSettings {
 }
 
 export interface Parts {
-  /** Of the engine, for messages. */
+  /** Name of the engine, for messages. */
   readonly name: string;
   readonly scope: Scope;
   readonly settings: CloudSettings;

@@ -7,7 +7,7 @@ import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plug
 import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';
 
-/** What may wait in the socket: some ten seconds. */
+/** Most bytes that wait in the socket: some ten seconds. */
 const MOST_BUFFERED = 1024 * 1024;
 /** Characters of partial words. */
 const MOST_HEARD = 64 * 1024;

@@ -22,7 +22,7 @@ export class Pool {
     this.#limit = limit;
     this.#make = make;
     this.#idle = [first];
-    // What is in use is freed by who uses it: it ends with the scope.
+    // Decoders in use are freed by their users, which end with the scope.
     scope.defer('decoders', () => {
       for (const decoder of this.#idle.splice(0)) decoder[Symbol.dispose]();
       for (const { leave } of this.#waiting) leave(cancelled('it stops'));

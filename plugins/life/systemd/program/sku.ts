@@ -23,7 +23,7 @@ export async function skuForService(file: string, service: string | undefined, c
   checked(file, checkout);
   const family = readSkuFamily(file);
   const { value: sku } = family;
-  // What it extends is not there on the device.
+  // The extended files are missing on the device.
   const source = family.files.length === 1 ? own : flatSkuText(family);
   const wrong = (line: string, text: string) =>
     new Failure(EXIT.answered, 'SKU_INVALID', `${file}: ${text}`, { hint: line });
