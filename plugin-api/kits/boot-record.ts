@@ -53,7 +53,7 @@ export interface BootRecord {
   readonly failures: number;
   /** Seconds that safe mode waits for somebody before the normal start is tried again. */
   readonly pause: number;
-  /** The normal start after a safe mode that nobody used: one crash ends it. */
+  /** The normal start after an unused safe mode: one crash ends it. */
   readonly window: boolean;
   /** Why it is not on the first rung. */
   readonly cause?: string;

@@ -216,7 +216,7 @@ export function verifyImage(
     else good.add(print);
   }
   if (good.size >= Math.max(1, threshold)) return [...good];
-  const missing = `${good.size} of ${Math.max(1, threshold)} signatures${signatures.trim() === '' ? ': nobody signed it' : ''}`;
+  const missing = `${good.size} of ${Math.max(1, threshold)} signatures${signatures.trim() === '' ? ': it has no signature' : ''}`;
   throw new ImageError('signature', [missing, ...notes.slice(0, 4)].join('; '));
 }
 

@@ -181,7 +181,7 @@ export class KeptFile<T> {
     const newer = newerForm(this.path, 'format' in found ? found.format : undefined, this.#form.form);
     if (newer) throw newer;
     const value = this.#form.parse(found as Record<string, unknown>);
-    if (value === undefined) throw corrupt('it does not hold what was written there');
+    if (value === undefined) throw corrupt('it does not hold the written bytes');
     return value;
   }
 

@@ -27,7 +27,7 @@ const STATUS: JsonSchema = {
     restarts: { type: 'integer' },
     lastEnd: {
       type: 'object',
-      description: 'How it last came to an end that nobody asked for, and how often it did.',
+      description: 'Its last unrequested end, and the number of such ends.',
       properties: {
         reason: { type: 'string' },
         at: { type: 'integer', description: 'milliseconds since the Unix epoch' },

@@ -80,7 +80,7 @@ export function diffOperation(
     name: 'apps.diff',
     summary: 'What a package or a folder asks for beyond what is installed',
     description:
-      'Nothing is installed and nobody is asked. Capabilities with the rule that decides, budgets, functions.',
+      'Nothing is installed and no question is put. Capabilities with the rule that decides, budgets, functions.',
     params: exactly({
       source: {
         ...TEXT,

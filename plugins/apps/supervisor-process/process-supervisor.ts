@@ -329,7 +329,7 @@ export class ProcessSupervisor implements AppSupervisor {
 }
 
 /**
- * A Core that is not root can give nobody a user: the guest has the Core's, in a namespace of its own. Without bubblewrap its folders would have to be
+ * A Core that is not root can give nobody a user: the guest has the Core's, in a separate namespace. Without bubblewrap its folders would have to be
  * passable for every user of the system.
  */
 function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {

@@ -66,7 +66,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async prepare(spec: AppSpec): Promise<void> {
-    const problem = appSpecProblem(spec) ?? (spec.uid === undefined ? 'it has no user of its own' : undefined);
+    const problem = appSpecProblem(spec) ?? (spec.uid === undefined ? 'it has no separate user' : undefined);
     if (problem) throw new CoreError('PARAMS_INVALID', { where: `the unit of ${spec.name}`, reason: problem });
     for (const folder of [spec.data, spec.cache]) {
       if (folder === undefined) continue;

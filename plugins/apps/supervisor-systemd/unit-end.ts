@@ -32,7 +32,7 @@ export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, sto
     return { cause: 'start', reason: step ?? `systemd could not start it: ${result} (${code}/${status})` };
   }
   if (result === 'success' && code !== EXITED)
-    return { ...how, cause: 'stopped', reason: 'somebody else stopped its unit' };
+    return { ...how, cause: 'stopped', reason: 'another program stopped its unit' };
   return { ...how, cause: code === EXITED ? 'exit' : 'signal' };
 }
 

@@ -42,7 +42,7 @@ export function trialOperation(
     name: 'events.test',
     summary: 'publish an event in the name of an app, for a test',
     description:
-      'What the app itself may publish now, and no more. Its source is test.app.<id>, so whoever receives it can tell it from an event of the app.',
+      'What the app itself may publish now, and no more. Its source is test.app.<id>, so receivers can tell it from an event of the app.',
     params: exactly(
       { app: { type: 'string', maxLength: 128, description: 'App id, or its short name.' }, ...PUBLISH_MEMBERS },
       ['app', 'topic', 'payload'],

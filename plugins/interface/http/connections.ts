@@ -225,7 +225,7 @@ const isIdle = (socket: Socket): boolean => !currentResponse(socket) && socket.r
 function ownerName(owner: ProcessOwner, uid: number): string | undefined {
   if (owner.kind === 'app' || owner.kind === 'plugin') return `${owner.kind} ${owner.id}`;
   if (owner.kind === 'core') return 'the Core';
-  if (owner.kind === 'unknown') return 'processes that nobody can tell';
+  if (owner.kind === 'unknown') return 'unidentified processes';
   return uid === 0 || uid === process.getuid?.() ? undefined : `user ${uid}`;
 }
 

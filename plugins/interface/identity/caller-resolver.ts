@@ -188,7 +188,7 @@ function refuseGuest(owner: ProcessOwner | undefined, caller: Caller): void {
 
 const UNKNOWN = {
   ended: 'the process that made this connection had ended before the Core could look at it',
-  elsewhere: 'the process of the caller is in another pid namespace, and its user alone makes nobody the operator',
+  elsewhere: 'the process of the caller is in another pid namespace, and its user alone does not make it the operator',
   hidden: 'the process of the caller cannot be told',
 } as const;
 
@@ -200,7 +200,7 @@ function remedyOf({ why }: ProcessOwner & { readonly kind: 'unknown' }): string 
 
 function described(owner: ProcessOwner): string {
   if (owner.kind === 'unknown') return UNKNOWN[owner.why ?? 'hidden'];
-  if (owner.kind === 'stranger') return 'the caller is a process of its own';
+  if (owner.kind === 'stranger') return 'the caller is a process outside of apps and plugins';
   if (owner.kind === 'core') return 'the caller is a process that the Core started';
   const { kind, id, ended } = owner;
   return `the caller is a process of ${kind} ${id}${ended ? `: the ${kind} has stopped` : ''}`;

@@ -46,7 +46,7 @@ export class Board implements Prompts, Disposable {
     const now = clock.now();
     const prompt: Prompt = { id, ...structuredClone(asked), since: now, until: now + ms };
     const { promise, resolve } = Promise.withResolvers<PromptOutcome>();
-    const timer = afterOwnTime(clock, ms, () => this.#settle(id, 'expired', 'nobody answered it in time'));
+    const timer = afterOwnTime(clock, ms, () => this.#settle(id, 'expired', 'no answer came in time'));
     this.#open.set(id, { prompt, timer, resolve });
     told(prompt, 'open');
     return promise;
@@ -92,7 +92,7 @@ export class Board implements Prompts, Disposable {
   #find(id: string): Open {
     const open = this.#open.get(id);
     if (open) return open;
-    throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'nobody asked it' });
+    throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'it was never asked' });
   }
 
   #withdraw(subject: string, kind: PromptQuestion['kind']): void {

@@ -27,7 +27,7 @@ export class PeerCheck {
    * mode of the socket alone decides who can connect.
    */
   async refusal(socket: Socket, app: AppIdentity): Promise<string | undefined> {
-    if (!this.#identity) return this.#away ? 'nobody can tell who it is: plugin identity is away' : undefined;
+    if (!this.#identity) return this.#away ? 'its process cannot be identified: plugin identity is away' : undefined;
     const fd = descriptorOf(socket);
     if (fd === undefined) return 'it is gone already';
     let peer: PeerCredentials | undefined;
@@ -50,7 +50,7 @@ export class PeerCheck {
       // An app that somebody else started, under a user of its own.
       return peer.uid === app.uid && peer.uid !== process.getuid?.()
         ? undefined
-        : (caller?.peer?.reason ?? 'nobody can tell whose process it is');
+        : (caller?.peer?.reason ?? 'its process cannot be identified');
     } catch (thrown) {
       return reasonOf(thrown);
     }

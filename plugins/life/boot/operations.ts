@@ -42,7 +42,7 @@ const STATUS: JsonSchema = {
     verify: { enum: ['full', 'quick', 'measured'], description: 'how the files were looked at' },
     ms: { type: 'object', additionalProperties: { type: 'number' }, description: 'milliseconds of each step' },
     waited: { ...COUNT, description: 'seconds that the start was held back' },
-    pause: { ...COUNT, description: 'seconds after which a safe mode that nobody uses ends' },
+    pause: { ...COUNT, description: 'seconds after which an unused safe mode ends' },
     acts: { type: 'array', items: { enum: MACHINE_ACTS }, description: 'what can be done with the device from here' },
     actsReason: { type: 'string', description: 'why not all of that' },
     fellBack: {
@@ -123,7 +123,7 @@ export function bootOperations(
   };
   const seen: Operation<Record<string, never>, unknown> = {
     name: 'boot.seen',
-    summary: 'say that somebody has seen that the device left a slot',
+    summary: 'acknowledge that the device left a slot',
     description: 'The warning BOOT_FELL_BACK goes. It comes back when the device leaves a slot for another reason.',
     params: exactly({}),
     result: exactly({ seen: { type: 'boolean', description: 'false: there was nothing to be seen' } }),
@@ -147,7 +147,7 @@ async function actsOf(provider: Machine | undefined, restart: CoreRestart, { sco
     };
   } catch (error) {
     const reason = reasonOf(error);
-    log.warn({ reason }, 'what the machine can do is not known');
+    log.warn({ reason }, 'the acts of the machine are not known');
     return { acts: [], actsReason: reason };
   }
 }

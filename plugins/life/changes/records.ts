@@ -39,7 +39,7 @@ export class Records {
         if (record) {
           this.#all.set(id, record);
           this.#views.set(id, viewOf(record));
-        } else if (!newer) throw new Error('it does not hold what was written there');
+        } else if (!newer) throw new Error('it does not hold the written bytes');
       } catch (error) {
         this.#log.warn({ file, reason: reasonOf(error) }, 'the record of a change is damaged and was set aside');
         await setAside(file);

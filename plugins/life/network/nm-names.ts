@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<number, string>> = {
   6: 'the network did not answer in time',
   9: 'the passphrase was not taken',
   10: 'the passphrase was not taken',
-  11: 'somebody removed it meanwhile',
+  11: 'it was removed meanwhile',
   14: 'the device has no Wi-Fi any more',
 };
 export const reasonOfState = (reason: number): string =>

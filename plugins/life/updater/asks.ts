@@ -43,7 +43,7 @@ export async function asksOf(
     const has = capabilitiesOf(former);
     for (const capability of capabilitiesOf(text)) {
       if (has.has(capability)) continue;
-      const summary = describeCapability(capability)?.summary ?? 'nobody here knows this capability';
+      const summary = describeCapability(capability)?.summary ?? 'this capability is unknown here';
       claims.push({ plugin: file.plugin, capability, summary });
     }
   }

@@ -37,7 +37,7 @@ export class Consenting {
     services.prompts.ask(question).then(
       (outcome) => this.#told(image, outcome),
       (error) => {
-        this.#parts.log.warn({ reason: reasonOf(error) }, 'nobody can be asked about the update');
+        this.#parts.log.warn({ reason: reasonOf(error) }, 'the question about the update failed');
         if (this.#open === image) this.#over(TROUBLE_MS);
       },
     );

@@ -194,7 +194,7 @@ export async function rollBack(parts: Parts, why: string, by: string): Promise<v
     return refuse(
       other.state === 'empty'
         ? `slot ${other.name} is empty`
-        : `slot ${other.name} ${other.state === 'bad' ? `is bad: ${other.reason ?? 'nobody said why'}` : 'was never found good'}`,
+        : `slot ${other.name} ${other.state === 'bad' ? `is bad: ${other.reason ?? 'no reason is known'}` : 'was never found good'}`,
     );
   if (running.state === 'trial') await slots.markBad(why);
   else await slots.activate(other.name);

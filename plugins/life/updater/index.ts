@@ -34,7 +34,7 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
     const folder = join(info.paths.var, 'update');
     // Packages that were fetched and not installed are fetched again.
     await rm(join(folder, 'packages'), { recursive: true, force: true }).catch((err) =>
-      log.warn({ err }, 'cannot remove packages that nobody installed'),
+      log.warn({ err }, 'cannot remove packages that were not installed'),
     );
     const kept = await KeptFile.open(join(folder, 'state.json'), FORM, scope, log);
     const history = new History(join(folder, 'history.jsonl'), log);

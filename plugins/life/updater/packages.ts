@@ -117,7 +117,7 @@ export class Packages {
   /** Nobody waits for it any more; what is there by then stays, so that the next one goes on. */
   async leave(change: string): Promise<void> {
     const found = this.#fetching.get(change);
-    found?.abort.abort(new CoreError('CANCELLED', { what: 'the fetch', reason: 'nobody waits for it any more' }));
+    found?.abort.abort(new CoreError('CANCELLED', { what: 'the fetch', reason: 'the caller no longer waits' }));
     await found?.done.catch(() => undefined); // told to whoever asked
   }
 
@@ -162,7 +162,7 @@ export class Packages {
 
   #keep(folder: string): void {
     const { scope } = this.#parts;
-    const label = 'remove a package that nobody installed';
+    const label = 'remove a package that was not installed';
     this.#kept.set(
       folder,
       scope.timeout(label, KEPT_MS, () => this.#drop(folder)),

@@ -252,7 +252,7 @@ export const RULES: readonly Rule[] = [
     sentence: 'Somebody talks with the device.',
     todo: 'Wait until the turn is over.',
     ...{ acts: ['activate'], binds: 'everyone', passes: true },
-    says: ({ turn }) => (turn ? 'somebody talks with the device' : undefined),
+    says: ({ turn }) => (turn ? 'a person talks with the device' : undefined),
   },
   {
     name: 'lease',

@@ -80,7 +80,7 @@ export class Updater {
       else await Promise.all([dropOldForms(this.parts, slots), this.#tidy()]);
     } catch (error) {
       log.error({ err: error }, 'cannot tell what became of the update');
-      await journal.note({ reason: `cannot tell what became of it: ${reasonOf(error)}` });
+      await journal.note({ reason: `cannot tell its outcome: ${reasonOf(error)}` });
     }
     this.wake();
     this.#plan();
@@ -205,7 +205,7 @@ export class Updater {
     if (order === 'download' && state !== 'available') throw new CoreError('UPDATE_CONFLICT', { verb, state });
     if (accept !== undefined) {
       if (accept !== wanted.asks.digest) {
-        const reason = `what it asks for is ${wanted.asks.digest ?? 'nothing'}, not ${accept}`;
+        const reason = `the digest of its demands is ${wanted.asks.digest ?? 'none'}, not ${accept}`;
         throw new CoreError('UPDATE_REFUSED', { verb, reason, rule: 'consent' });
       }
       await journal.note({ wanted: { ...wanted, accepted: accept } });
@@ -373,7 +373,7 @@ export class Updater {
     const { journal, log } = this.parts;
     const { wanted } = journal.record;
     if (wanted?.image !== image || wanted.asks.digest === undefined) return;
-    log.info({ by, version: wanted.version }, 'what the update newly asks for was agreed to');
+    log.info({ by, version: wanted.version }, 'the new demands of the update were agreed to');
     await journal.note({ wanted: { ...wanted, accepted: wanted.asks.digest } });
     await this.wake();
   }

@@ -138,7 +138,7 @@ export class EchoStage {
 
   #cleaned({ seq, samples }: CleanFrame): void {
     if (!(samples instanceof Int16Array) || samples.length !== FRAME_SAMPLES) {
-      this.#fail(failed('what it gives is no frame'));
+      this.#fail(failed('its output is no frame'));
       return;
     }
     const waiting = this.#waiting.find(({ frame }) => frame.seq === seq);

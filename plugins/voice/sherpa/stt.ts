@@ -121,5 +121,5 @@ function plain(text: string): string {
 }
 
 function cancelled(): CoreError {
-  return new CoreError('CANCELLED', { what: ENGINE, reason: 'nobody waits for it' });
+  return new CoreError('CANCELLED', { what: ENGINE, reason: 'the caller no longer waits' });
 }

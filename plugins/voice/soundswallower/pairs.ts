@@ -138,7 +138,7 @@ export class Pairs {
     if (further.length === 0 || this.#making > 0 || further.some(({ taken }) => taken)) return;
     this.#pause?.[Symbol.dispose]();
     if (this.#options.scope.signal.aborted) return;
-    this.#pause = this.#options.scope.timeout('decoders that nobody uses', this.#options.keepMs, () => {
+    this.#pause = this.#options.scope.timeout('unused decoders', this.#options.keepMs, () => {
       this.#slots = this.#slots.filter((one) => one === this.#first);
       this.#further = undefined;
     });

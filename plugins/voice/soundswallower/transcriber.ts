@@ -53,7 +53,8 @@ export class Transcriber implements SttEngine {
     try {
       const heard = new Heard(lease.pair, prefixes, this.#strictness);
       await listen(heard, this.#scope.until(frames, signal), options);
-      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'nobody waits for it' });
+      if (signal.aborted)
+        throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'the caller no longer waits' });
       if (this.#scope.signal.aborted) throw gone();
       return { ...heard.result(), language };
     } catch (error) {

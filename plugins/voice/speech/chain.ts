@@ -308,7 +308,7 @@ function over(kind: string): CoreError {
 
 function cancelled(kind: string, signal: AbortSignal): unknown {
   if (signal.reason instanceof CoreError) return signal.reason;
-  return new CoreError('CANCELLED', { what: kind, reason: 'nobody waits for it' });
+  return new CoreError('CANCELLED', { what: kind, reason: 'the caller no longer waits' });
 }
 
 function failure(row: object, reason: string, cause?: unknown): CoreError {

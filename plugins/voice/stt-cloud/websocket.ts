@@ -77,7 +77,7 @@ export class WebSocketEngine implements SttEngine {
     let heard = '';
     socket.addEventListener('message', ({ data }) => {
       const told = parse(data);
-      if (!told) return answer.reject(this.#failed('what it says is no JSON'));
+      if (!told) return answer.reject(this.#failed('its answer is no JSON'));
       switch (told.type) {
         case 'conversation.item.input_audio_transcription.delta':
           heard += typeof told.delta === 'string' ? told.delta : '';

@@ -55,7 +55,8 @@ export class Others {
     } catch (error) {
       if (!signal.aborted) failed(turn, stage, reasonOf(error));
     }
-    if (signal.aborted) throw new CoreError('CANCELLED', { what: 'the interpreters', reason: 'nobody waits for them' });
+    if (signal.aborted)
+      throw new CoreError('CANCELLED', { what: 'the interpreters', reason: 'the caller no longer waits' });
     return undefined;
   }
 }

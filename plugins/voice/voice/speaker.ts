@@ -100,7 +100,7 @@ export class Speaker {
   }
 
   cancel(id: string): boolean {
-    return this.#leave(id, 'nobody waits for it');
+    return this.#leave(id, 'the caller no longer waits');
   }
 
   /** At the end of the plugin. */

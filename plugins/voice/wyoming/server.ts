@@ -34,7 +34,7 @@ export class Server {
     this.#log = world.log;
     this.#address = parseAddress(world.settings.uri);
     if (isLocal(this.#address)) return;
-    const reason = 'whoever reaches it may use it: only loopback and Unix sockets can be served';
+    const reason = 'every client that reaches it may use it: only loopback and Unix sockets can be served';
     throw new CoreError('PARAMS_INVALID', { where: `the address ${this.#address.uri}`, reason });
   }
 
@@ -130,7 +130,7 @@ export class Server {
     try {
       reason = await guest;
     } catch (thrown) {
-      reason = `nobody can tell who it is: ${reasonOf(thrown)}`;
+      reason = `its process cannot be identified: ${reasonOf(thrown)}`;
     }
     if (reason === undefined) await new Session(connection, this.#world).run();
     else await refuse(new CoreError('CALLER_DENIED', { verb: 'serve this client over Wyoming', reason }));
@@ -172,5 +172,5 @@ async function prepare(path: string): Promise<void> {
     throw refuse(error.code ?? reasonOf(error));
   });
   if (found === 'foreign') throw refuse('it is no socket');
-  if (found === 'occupied') throw refuse('somebody else listens there');
+  if (found === 'occupied') throw refuse('another program listens there');
 }

@@ -144,7 +144,12 @@ export class Session {
 
   /** Cancels the running request. */
   #leave(): void {
-    this.#job?.stop.abort(new CoreError('CANCELLED', { what: 'the request', reason: 'another came, or nobody waits' }));
+    this.#job?.stop.abort(
+      new CoreError('CANCELLED', {
+        what: 'the request',
+        reason: 'another request came, or the caller no longer waits',
+      }),
+    );
     this.#job = undefined;
   }
 

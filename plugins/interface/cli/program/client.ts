@@ -253,7 +253,7 @@ function reason(error: unknown): string {
     case 'ENOENT':
       return 'there is no socket';
     case 'ECONNREFUSED':
-      return 'nobody listens there';
+      return 'no program listens there';
     case 'EACCES':
       return 'this user may not open the socket';
     case 'ECONNRESET':

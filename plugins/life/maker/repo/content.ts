@@ -75,7 +75,7 @@ export async function addImage(
   if (there !== undefined && there.image !== hash)
     throw usage(
       `${channel} has another image ${image.sku} ${image.version}`,
-      'what was offered once stays; raise the version',
+      'an offered version stays; raise the version',
     );
   const { sizes, fresh } = await addBlobs(repository, folder, image);
   const custom: ImageCustom = {

@@ -92,7 +92,7 @@ async function notSomebodyElses(root: Root, { service }: Values): Promise<void> 
   if (existsSync(root.path(`usr/lib/sysusers.d/${service}.conf`))) return;
   const users = await readFile(root.path('etc/passwd'), 'utf8').catch(() => '');
   if (users.split('\n').some((line) => line.startsWith(`${service}:`)))
-    throw usage(`the system has a user ${service} that is somebody else's`, 'choose another --service');
+    throw usage(`the system has a user ${service} of another program`, 'choose another --service');
 }
 
 /** A new tree beside the old one, then both names change: there is never half of one. */

@@ -30,7 +30,7 @@ export async function skuForService(file: string, service: string | undefined, c
   if (!('systemd' in sku.plugins))
     throw wrong(
       'add to its plugins: systemd: ^1.0.0',
-      'it has no plugin systemd, so nobody would say that the Core is ready',
+      'it has no plugin systemd, which reports that the Core is ready',
     );
   for (const [id, line] of Object.entries(sku.plugins))
     if (typeof line === 'object' && line.path !== undefined && !line.path.startsWith('/'))

@@ -130,7 +130,7 @@ async function known({ kept, root, requests, log }: LookOptions): Promise<Files>
   if (mine === undefined) return new Map<string, Buffer>([['root.json', first]]);
   const version = versionOf(mine);
   if (version === undefined)
-    log.error({}, 'what was known of the repository is damaged; it begins with its first root');
+    log.error({}, 'the known metadata of the repository are damaged; it begins with its first root');
   // An image may bring a root that is newer: it was signed as a whole.
   if (version === undefined || (versionOf(first) ?? 0) > version)
     return new Map<string, Buffer>([...files, ['root.json', first]]);
@@ -207,7 +207,7 @@ async function stillGood(
 function expired(requests: Requests, name: string, ends: number, { set, floor }: KnownTime): CoreError {
   const day = Number.isNaN(ends) ? 'a day that is none' : new Date(ends).toISOString().slice(0, 10);
   if (set || !(ends > floor)) return requests.untrusted(`${name} ended on ${day}`);
-  const reason = `${name} of the repository ended on ${day}, if the clock is right, and nobody has set it`;
+  const reason = `${name} of the repository ended on ${day}, if the clock is right, and it was not set`;
   return new CoreError('UPDATE_REFUSED', { verb: 'look for', reason, rule: 'clock' });
 }
 

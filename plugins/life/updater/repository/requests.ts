@@ -26,12 +26,12 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name is not known here',
   EAI_AGAIN: 'no server of names answers',
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no program listens there',
   ECONNRESET: 'the connection broke off',
   EHOSTUNREACH: 'there is no way to it',
   ENETUNREACH: 'there is no network',
   EPIPE: 'the connection broke off',
-  ETIMEDOUT: 'nobody answers',
+  ETIMEDOUT: 'no answer came',
 };
 
 /** A status that says that there is no such file; TUF has to know it. */

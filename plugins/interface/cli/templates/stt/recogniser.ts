@@ -19,7 +19,7 @@ export class Recogniser implements SttEngine {
     let lasted = 0;
     for await (const { samples } of frames) {
       // A caller that cancels has stopped the frames, or will: the error carries the reason.
-      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'nobody waits for it' });
+      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'the caller no longer waits' });
       const now = keyOf(samples);
       lasted = now === key ? lasted + 1 : 1;
       key = now;

@@ -132,7 +132,7 @@ function leave(): void {
   clearTimeout(pending);
   pending = undefined;
   dials += 1;
-  socket?.close(1000, 'nobody follows');
+  socket?.close(1000, 'no subscription is left');
   socket = undefined;
   liveState.value = 'off';
 }

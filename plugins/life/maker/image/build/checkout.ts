@@ -59,7 +59,7 @@ export class Checkout {
   get time(): number {
     const said = process.env.SOURCE_DATE_EPOCH ?? this.#git('log', '-1', '--format=%ct');
     if (said !== undefined && /^\d{1,12}$/.test(said.trim())) return Number(said);
-    throw usage('nobody says when this was built', 'build from a commit, or set SOURCE_DATE_EPOCH');
+    throw usage('the time of this build is unknown', 'build from a commit, or set SOURCE_DATE_EPOCH');
   }
 
   /** The first file of what goes into an image that is not as the commit has it. */

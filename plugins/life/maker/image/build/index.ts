@@ -169,6 +169,6 @@ async function told(out: ProgramOutput, { image, hash, folder, trials, signed, c
   await out.line(`  ${hash}`);
   for (const line of trials.flatMap(trialLines)) await out.line(line);
   if (changed !== undefined) await out.line(`  holds what no commit has: ${changed} and maybe more`);
-  if (signed === 0) await out.line('  nobody signed it: no device will take it (devicectl keys sign)');
+  if (signed === 0) await out.line('  it has no signature: no device will take it (devicectl keys sign)');
   await out.line(`  built in ${(ms / 1000).toFixed(1)} s`);
 }

@@ -45,7 +45,7 @@ export function skuOf(file: string, checkout: Checkout): BuiltSku {
   const { sku, plugins } = resolved(file, checkout);
   const refuse = (text: string, hint: string) =>
     new Failure(EXIT.answered, 'SKU_INVALID', `${file}: ${text}`, { hint });
-  if (sku.id === 'safe-mode') throw refuse('its id is that of safe mode', 'give it a name of its own');
+  if (sku.id === 'safe-mode') throw refuse('its id is that of safe mode', 'give it another name');
   for (const { id, tree } of plugins)
     if (!tree)
       throw refuse(
