@@ -45,7 +45,7 @@ export class Updater {
   #tidied: Promise<void> = Promise.resolve();
   #device: string | undefined;
   #status: SlotsStatus | undefined;
-  /** Blobs of the wanted image that are missing, as its source and the slots told. */
+  /** Missing blobs of the wanted image, as its source and the slots told. */
   #missing: readonly Blob[] | undefined;
   #compressed: ReadonlyMap<string, number> = new Map();
   #fetch: Fetching | undefined;
@@ -186,10 +186,7 @@ export class Updater {
     await this.order('apply', ordered, by);
   }
 
-  /**
-   * Starts an order of an operator at once, or after the short job that runs. Throws UPDATE_REFUSED, UPDATE_CONFLICT,
-   * SLOTS_UNAVAILABLE.
-   */
+  /** Starts an order at once, or after the short job that runs. Throws UPDATE_REFUSED, UPDATE_CONFLICT, SLOTS_UNAVAILABLE. */
   async order(order: Order, { accept, anyway = false }: Ordered, by: string): Promise<void> {
     const { journal } = this.parts;
     const verb = order === 'apply' ? 'install' : 'download';
