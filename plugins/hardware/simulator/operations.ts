@@ -53,7 +53,7 @@ function more({ operation, id }: Control): Operation['errors'] {
 
 async function stateOf({ simulated, stage }: ControlParts): Promise<object> {
   const bridge = await simulated.view();
-  const { network, power, time, unplugged } = simulated.around;
+  const { network, power, time, unplugged } = simulated.surroundings;
   return {
     ...(bridge && { bridge }),
     ...(network && { network }),

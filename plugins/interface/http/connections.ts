@@ -61,14 +61,14 @@ export class Connections {
   readonly #identity: Identity;
   readonly #log: Logger;
   readonly #limits: ConnectionLimits;
-  readonly #came: () => void;
+  readonly #connected: () => void;
 
-  /** `came` is called at each connection. */
-  constructor(identity: Identity, log: Logger, limits: ConnectionLimits, came: () => void = () => undefined) {
+  /** `connected` is called at each connection. */
+  constructor(identity: Identity, log: Logger, limits: ConnectionLimits, connected: () => void = () => undefined) {
     this.#identity = identity;
     this.#log = log;
     this.#limits = limits;
-    this.#came = came;
+    this.#connected = connected;
   }
 
   get size(): number {
@@ -147,7 +147,7 @@ export class Connections {
       return false;
     }
     this.#open.set(socket, connection);
-    this.#came();
+    this.#connected();
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#progress.delete(socket);

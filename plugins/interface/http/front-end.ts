@@ -66,30 +66,30 @@ export class FrontEnd {
    */
   async admit(route: Route, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
     const { operation } = route;
-    let whole: boolean;
+    let bodyArrived: boolean;
     try {
       const connection = this.#connectionOf(request.raw);
       const caller = await this.#authenticate(request.raw, connection);
       const call = new RequestCall(
         operation,
-        withConfirmation(known(caller, connection), request.raw),
+        withConfirmation(remembered(caller, connection), request.raw),
         request.raw,
         reply.raw,
       );
       const refusal = await this.#operations.permitted(operation.name, call);
       if (operation.rest.raw) return await this.#receive(call, refusal ?? call.wrong, route, request, reply);
-      const wrong = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
+      const fault = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
       if (refusal && isUnnamed(refusal)) call.refusal = refusal;
-      else if (wrong) throw wrong;
+      else if (fault) throw fault;
       request.deviceCall = call;
-      const reads = operation.rest.method !== 'GET';
-      whole = !reads || isWholeJson(request.raw);
-      if (whole && reads) request.body = wholeBody(request.raw, route.bodyLimit);
+      const hasBody = operation.rest.method !== 'GET';
+      bodyArrived = !hasBody || isWholeJson(request.raw);
+      if (bodyArrived && hasBody) request.body = wholeBody(request.raw, route.bodyLimit);
     } catch (thrown) {
       this.fail(reply, thrown, operation.rest);
       return;
     }
-    if (whole) void this.run(route.read, request, reply);
+    if (bodyArrived) void this.run(route.read, request, reply);
     else next();
   }
 
@@ -98,10 +98,10 @@ export class FrontEnd {
     try {
       const connection = this.#connectionOf(request);
       const caller = await this.#authenticate(request, connection);
-      const call = new RequestCall(operation, known(caller, connection), request, response);
+      const call = new RequestCall(operation, remembered(caller, connection), request, response);
       const refusal = await this.#operations.permitted(operation.name, call);
-      const wrong = refusal ?? contentTypeRefusal(request) ?? call.wrong;
-      if (wrong) throw wrong;
+      const fault = refusal ?? contentTypeRefusal(request) ?? call.wrong;
+      if (fault) throw fault;
       sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
     } catch (thrown) {
       if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url: request.url }, 'request failed');
@@ -134,7 +134,7 @@ export class FrontEnd {
   ): Promise<void> {
     try {
       const connection = this.#connectionOf(request.raw);
-      known(await this.#authenticate(request.raw, connection), connection);
+      remembered(await this.#authenticate(request.raw, connection), connection);
       throw error;
     } catch (thrown) {
       this.fail(reply, thrown, rest, thrown === error ? headers : {});
@@ -212,7 +212,7 @@ export class FrontEnd {
 }
 
 /** Remembers of the connection who has spoken on it. */
-function known(caller: Caller, connection: Connection): Caller {
+function remembered(caller: Caller, connection: Connection): Caller {
   if (caller.kind !== 'anonymous') connection.known = true;
   if (caller.kind === 'app') connection.apps.add(caller.id);
   if (caller.signedIn) connection.signedIn.add(caller.signedIn.id);

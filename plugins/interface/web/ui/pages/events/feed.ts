@@ -68,7 +68,7 @@ export class Feed {
   #next = 1;
   #last: Pick<Envelope, 'seq' | 'ts'> | undefined;
   /** A connection came back: what it was, and how many came since. Open until the next tick: values that are retained come before what is live. */
-  #open: { row: GapRow; readonly from: number; came: number } | undefined;
+  #open: { row: GapRow; readonly from: number; arrived: number } | undefined;
 
   /** False for what was here before: retained events come again with each connection. */
   add(event: Envelope): boolean {
@@ -93,14 +93,14 @@ export class Feed {
     // The Core has said already what is missing.
     if (before !== undefined && !isEvent(before) && before.gap === 'cutOff') return;
     const row: GapRow = { key: this.#next++, gap: 'socket', at };
-    this.#open = { row, from: this.#last.seq, came: 0 };
+    this.#open = { row, from: this.#last.seq, arrived: 0 };
     this.#push(row);
   }
 
   /** Once a second: rates. False where nothing has changed since the last time. */
   tick(): boolean {
     let moved = false;
-    if (this.#open !== undefined && this.#open.came > 0) this.#open = undefined;
+    if (this.#open !== undefined && this.#open.arrived > 0) this.#open = undefined;
     for (const one of this.topics.values()) {
       one.before.push(one.now);
       one.now = 0;
@@ -125,8 +125,8 @@ export class Feed {
     const open = this.#open!;
     const at = this.rows.lastIndexOf(open.row);
     const { count: _, ...row } = open.row;
-    open.came += 1;
-    const count = seq - open.from - open.came;
+    open.arrived += 1;
+    const count = seq - open.from - open.arrived;
     // A new object: whoever draws rows by their identity sees that it is another.
     open.row = seq <= open.from ? { ...row, gap: 'restart' } : { ...row, count };
     if (at >= 0) this.rows[at] = open.row;

@@ -8,8 +8,8 @@ import { Button, tellError } from '../../parts/button.ts';
 import { SliderField, ToggleField } from '../../parts/field.ts';
 import { Card } from '../../parts/frame.ts';
 import { tell } from '../../parts/toast.ts';
-import { useSlide } from './around.ts';
 import { type Bridge, type Endpoint, NOISE, noiseText, type State } from './shapes.ts';
+import { useSlide } from './surroundings.ts';
 import { text } from './text.ts';
 
 const HOUR_MS = 3_600_000;

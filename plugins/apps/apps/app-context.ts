@@ -34,7 +34,7 @@ export interface AppsConfig extends SkuOfApps {
 }
 
 /** Context that every app needs of the device. The optional services come and go. */
-export interface Surroundings {
+export interface AppContext {
   /** As the SKU says now. */
   device: DeviceInfo;
   readonly identity: Identity;
