@@ -40,7 +40,9 @@ function immediate(fn: () => void): Disposable {
 
 /** Error of a wait that a signal ends. */
 export function cancellation(what: string, { reason }: AbortSignal): CoreError {
-  return reason instanceof CoreError ? reason : new CoreError('CANCELLED', { what, reason: 'nobody waits for it' });
+  return reason instanceof CoreError
+    ? reason
+    : new CoreError('CANCELLED', { what, reason: 'the caller no longer waits' });
 }
 
 /** sleep() of any clock. Each of the signals ends it. */

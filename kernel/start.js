@@ -13,7 +13,7 @@ if (![...process.execArgv, process.env.NODE_OPTIONS].some((option) => option?.in
   // One thread collects 1 MiB for less than it takes to wake four others.
   for (const flag of ['--semi-space-growth-factor=1', '--no-parallel-scavenge']) setFlagsFromString(flag);
 
-// What is wrong with the options main.ts says.
+// main.ts reports faults of the options.
 const { values } = parseArgs({ strict: false, options: { root: { type: 'string' }, system: { type: 'boolean' } } });
 const root = typeof values.root === 'string' ? values.root : join(import.meta.dirname, '../.device');
 const state = values.system ? process.env.STATE_DIRECTORY?.split(':')[0] : join(root, 'var');

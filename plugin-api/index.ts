@@ -1,4 +1,4 @@
-/** What plugin authors import. Types, references, the hook map, errors and capability ids; no I/O and no state. */
+/** Exports for plugin authors. Types, references, the hook map, errors and capability ids; no I/O and no state. */
 
 export {
   ANONYMOUS,

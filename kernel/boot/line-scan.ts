@@ -16,7 +16,7 @@ export class LineScan {
   /** A line with its end. Of one that cannot be looked at it says so, and none of its text: it might hold what was to be hidden. */
   readonly through = (line: string): string => {
     if (!this.#hook?.isUsed()) return line;
-    if (this.#depth === DEEPEST) return withheld(line, 'a tap of log.line writes lines of its own');
+    if (this.#depth === DEEPEST) return withheld(line, 'a tap of log.line writes lines itself');
     this.#depth++;
     try {
       const scanned: unknown = this.#hook.call(line.slice(0, -1));

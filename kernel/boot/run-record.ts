@@ -17,11 +17,11 @@ export class RunRecord {
       if (this.#expected) return;
       // The stack of the listener leads to the caller of process.exit().
       Error.stackTraceLimit = FRAMES;
-      const err = new Error('nobody asked the Core to end');
+      const err = new Error('the Core was not asked to end');
       const plugin = this.blamed(err);
       log.fatal(
         { run: 'ends', code, err, ...(plugin !== undefined && { plugin }) },
-        `the process ends with ${code} although nobody asked it to`,
+        `the process ends with ${code} without a request`,
       );
     });
   }

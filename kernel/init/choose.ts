@@ -159,7 +159,7 @@ function failureOf({ rung, slots, failures, crashes, silent, window, ...record }
     return failures + silent >= FAILURES ? `safe mode of slot ${slot} failed ${FAILURES} times` : undefined;
   const { state, tries } = slots[slot];
   if (state === 'trial' && rung === 'normal') return undefined;
-  if (window && crashes.length > 0) return `slot ${slot} ended again after a safe mode that nobody used`;
+  if (window && crashes.length > 0) return `slot ${slot} ended again after an unused safe mode`;
   if (state === 'trial' && tries >= TRIALS && !window) return `slot ${slot} was not found good in ${TRIALS} starts`;
   if (crashes.length >= CRASHES) return `slot ${slot} ended ${CRASHES} times within ${CRASH_WINDOW / 60} minutes`;
   if (silent >= SILENT_BOOTS) return `slot ${slot} went ${SILENT_BOOTS} times without a word before it was ready`;

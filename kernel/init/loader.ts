@@ -74,7 +74,7 @@ function askedIn(here: Here, findings: Findings): { why: string; files?: readonl
   if (here.commandLine.split(/\s+/).includes(`${here.service}.safe-mode=1`))
     return { why: 'the command line of the kernel asks for safe mode' };
   const files = [join(here.system, 'boot/safe-mode')].filter(isThere);
-  if (files.length > 0) return { why: 'somebody asked for safe mode', files };
+  if (files.length > 0) return { why: 'a file asks for safe mode', files };
   const { gpio } = findings.config;
   if (gpio === undefined) return undefined;
   const level = findings.attempt('the switch for safe mode', () => {

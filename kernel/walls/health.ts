@@ -20,6 +20,6 @@ export function wallsHealth(health: HealthReport, { by, walls, reason, users }: 
   if (missing.length === 0 || !guests) return;
   const what = missing.length === WALLS.length ? 'none' : `no ${missing.join(', ')}`;
   const may = missing.map((wall) => CONSEQUENCE[wall]).join(', ');
-  const own = users ? ' unless it has a user of its own' : '';
+  const own = users ? ' unless it has a separate user' : '';
   health.warn('WALLS_MISSING', `walls: ${what}; an app or a plugin in a process ${may}${own}; install bubblewrap`);
 }

@@ -1,4 +1,4 @@
-/** What a change of the API report means for the version (VERSIONING.md). */
+/** Effect of a change of the API report on the version (VERSIONING.md). */
 import semver from 'semver';
 import type { ApiReport } from './report.ts';
 
@@ -11,8 +11,9 @@ export interface ApiChange {
 }
 
 /**
- * What was removed or changed is major, what was added is minor. A declaration with all its former lines and some more was added to: whoever adds
- * what others have to implement knows better than this, and says so in a change note.
+ * Removals and changes are major, additions are minor. A declaration with all its former lines and some more counts
+ * as an addition: an author who adds members that others have to implement knows better, and says so in a change
+ * note.
  */
 export function changesOf(before: ApiReport, after: ApiReport): readonly ApiChange[] {
   const changes: ApiChange[] = [];
@@ -28,7 +29,7 @@ export function changesOf(before: ApiReport, after: ApiReport): readonly ApiChan
   const exported = new Set([...before.doors.values()].flat());
   for (const [name, was] of before.declarations) {
     const is = after.declarations.get(name);
-    // What goes away and was never exported shows in what used it.
+    // A removed declaration that was never exported shows in those that used it.
     if (is === undefined || is === was) continue;
     const grown = linesLeft(was, is);
     changes.push({ kind: grown ? 'minor' : 'major', what: `${grown ? 'added to' : 'changed'} ${name}` });

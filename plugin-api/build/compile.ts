@@ -32,8 +32,8 @@ export function compile({ files, outDir, declarationsOnly = false }: Compilation
 }
 
 /**
- * Where each door is. Found through node_modules a module counts as one of a package, for which nothing is written; which way the compiler finds it
- * first depends on the load of the machine.
+ * Path of each door. Found through node_modules a module counts as one of a package, for which nothing is written;
+ * which way the compiler finds it first depends on the load of the machine.
  */
 function doorPaths(): Readonly<Record<string, readonly string[]>> {
   const { exports } = readPackageJson(API_FOLDER);

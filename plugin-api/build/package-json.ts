@@ -1,4 +1,4 @@
-/** What plugin-api/package.json says: the one list of doors. */
+/** Reads plugin-api/package.json: the one list of doors. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 

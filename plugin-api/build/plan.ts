@@ -1,4 +1,4 @@
-/** What a release would be: versions from change notes and from the API report, and the section of the changelog. */
+/** Plan of a release: versions from change notes and from the API report, and the section of the changelog. */
 import semver from 'semver';
 import { changesOf, leastVersion } from './compare.ts';
 import { type ChangeNote, KINDS, type NoteKind, PACKAGES, type PackageId } from './notes.ts';
@@ -15,7 +15,7 @@ export interface ReleaseInput {
   readonly notes: readonly ChangeNote[];
   readonly packages: Readonly<Record<PackageId, PackageState>>;
   readonly report: ApiReport;
-  /** Of the last release of plugin-api. */
+  /** Report of the last release of plugin-api. */
   readonly releasedReport: ApiReport | undefined;
 }
 

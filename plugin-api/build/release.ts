@@ -16,7 +16,7 @@ import { makeReport, printReport, REPORT_FILE } from './report.ts';
 
 const CHANGELOG = join(ROOT, 'CHANGELOG.md');
 
-/** Where a version stands, and how. Each place must be found: a version that was not changed would be told wrong. */
+/** Places of the versions, with their patterns. Each place must be found: a version left unchanged would be wrong. */
 const PLACES: readonly (readonly [file: string, of: keyof ReleasePlan, before: RegExp])[] = [
   ['package.json', 'core', /(^ {2}"version": ")[^"]+/m],
   ['package.json', 'plugin-api', new RegExp(`("${OWN_NAME}": ")[^"]+`)],

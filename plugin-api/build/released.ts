@@ -1,4 +1,4 @@
-/** What was released last: `.changes/released.json`, written by the release script alone, and the API report of it beside. */
+/** The last release: `.changes/released.json`, written by the release script alone, and the API report of it beside. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

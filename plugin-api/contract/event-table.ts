@@ -67,7 +67,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(['app', 'state'], { app: TEXT, state: TEXT, reason: TEXT }),
   },
   'audio.capture': {
-    summary: 'somebody hears the microphone, or nobody does any more',
+    summary: 'the microphone got its first listener or lost its last',
     payload: record(['capturing', 'muted'], { capturing: { type: 'boolean' }, muted: { type: 'boolean' } }),
   },
   'audio.state': {
@@ -175,7 +175,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(['state'], { state: oneOf('open', 'locked', 'failed'), code: TEXT, reason: TEXT }),
   },
   'system.boot': {
-    summary: 'how the device started; with `fellBack` it left a slot, and nobody has seen that yet',
+    summary: 'how the device started; with `fellBack` it left a slot, which is not acknowledged yet',
     retained: true,
     payload: record(['safe'], {
       safe: { type: 'boolean' },
@@ -206,7 +206,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     }),
   },
   'system.presence': {
-    summary: 'is somebody there?',
+    summary: 'is a person there?',
     retained: true,
     payload: record(['state', 'confidence'], {
       state: oneOf('present', 'absent', 'unknown'),

@@ -21,7 +21,7 @@ export function coreRestart(
 ): CoreRestart {
   return {
     supervised: Boolean(env.DEVICE_BOOT || env.NOTIFY_SOCKET),
-    reason: 'nobody would start the Core again: it runs by hand',
+    reason: 'a supervisor to start the Core again is missing: it runs by hand',
     begin: () => void scope.timeout('end of the Core', BREATH_MS, end),
   };
 }

@@ -219,7 +219,7 @@ function put({ path, next }: Look, record: BootRecord, sequence: number): void {
     writeSync(handle, bytes, 0, RECORD_BYTES, at);
     const back = Buffer.alloc(RECORD_BYTES);
     readSync(handle, back, 0, RECORD_BYTES, at);
-    if (!back.equals(bytes)) throw new Error('what was read back is not what was written');
+    if (!back.equals(bytes)) throw new Error('the bytes read back differ from those written');
     // Its name is new: without this the power takes the file away.
     if (stat.size === 0) syncFolder(dirname(path));
   } finally {

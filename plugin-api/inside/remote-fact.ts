@@ -20,7 +20,7 @@ export class Asked<P extends { readonly name: string }, T extends object> {
   readonly #options: AskedOptions<P, T>;
   readonly #fact: Fact<T>;
   #provider: P | undefined;
-  #reason = 'nobody was asked yet';
+  #reason = 'it was not asked yet';
 
   constructor(options: AskedOptions<P, T>) {
     const { log, look, tell } = options;

@@ -1,6 +1,6 @@
 /**
- * What the boot loader remembers from start to start: two records of 4 KiB, written in turn, so that one of them is whole whenever the power goes. Pure; the
- * loader, the root helper and `devicectl boot` read the same.
+ * Memory of the boot loader from start to start: two records of 4 KiB, written in turn, so that one of them is whole
+ * whenever the power goes. Pure; the loader, the root helper and `devicectl boot` read the same.
  */
 import { createHash } from 'node:crypto';
 
@@ -53,7 +53,7 @@ export interface BootRecord {
   readonly failures: number;
   /** Seconds that safe mode waits for somebody before the normal start is tried again. */
   readonly pause: number;
-  /** The normal start after a safe mode that nobody used: one crash ends it. */
+  /** The normal start after an unused safe mode: one crash ends it. */
   readonly window: boolean;
   /** Why it is not on the first rung. */
   readonly cause?: string;
@@ -66,7 +66,7 @@ export type Rung = (typeof RUNGS)[number];
 export const EMPTY_SLOT: Slot = { state: 'empty', tries: 0 };
 export const FIRST_PAUSE = 600;
 
-/** Of a device that has just been made, or whose records are both lost. */
+/** Record of a device that has just been made, or whose records are both lost. */
 export const newRecord = (slots: Partial<Record<SlotName, Slot>>, primary: SlotName = 'a'): BootRecord => ({
   slots: { a: slots.a ?? EMPTY_SLOT, b: slots.b ?? EMPTY_SLOT },
   ...{ primary, floor: { time: 0 }, crashes: [], silent: 0, rung: 'normal', failures: 0 },
@@ -81,7 +81,7 @@ const LAST_SEQUENCE = 999_999_999_999_999;
 /** 4 KiB. Texts that are too long are cut: a record that cannot be written would be worse. */
 export function encodeRecord(record: BootRecord, sequence: number): Uint8Array {
   const body = JSON.stringify(record, (_, value) =>
-    // What JSON would make longer goes, too: each character is one byte.
+    // Characters that JSON would make longer go, too: each character is one byte.
     typeof value === 'string' ? value.replace(/[^\x20-\x7e]|["\\]/g, '?').slice(0, LONGEST_TEXT) : value,
   );
   const bytes = Buffer.alloc(RECORD_BYTES, ' ');
@@ -143,7 +143,7 @@ export function newest(
 } {
   const [one, two] = [decodeRecord(first), decodeRecord(second)];
   const numberOf = (decoded: Decoded): number => (decoded.kind === 'record' ? decoded.sequence : -1);
-  // What a newer loader wrote is not for us to go behind.
+  // A record of a newer loader stands: an older one does not go behind it.
   if (one.kind === 'newer' || two.kind === 'newer')
     return { found: one.kind === 'newer' ? one : two, next: one.kind === 'newer' ? 1 : 0, sequence: 1 };
   const isSecond = two.kind === 'record' && (one.kind !== 'record' || isLater(two.sequence, one.sequence));

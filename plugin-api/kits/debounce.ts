@@ -2,7 +2,7 @@ import type { Scope } from '../contract/scope.ts';
 
 export interface AfterQuietOptions {
   readonly scope: Scope;
-  /** Of the timer, for `devicectl plugin show` and for errors in `run`. */
+  /** Label of the timer, for `devicectl plugin show` and for errors in `run`. */
   readonly label: (key: string) => string;
   /** Milliseconds without another event. */
   readonly ms: number;

@@ -27,7 +27,7 @@ export interface Platform {
   readonly libc: 'glibc' | 'musl';
 }
 
-/** Of this machine, as the Node that asks was built. */
+/** Platform of this machine, as the running Node was built. */
 export function platformHere(): Platform {
   // Else it asks for the names of all addresses.
   Object.assign(process.report, { excludeNetwork: true });
@@ -55,7 +55,7 @@ export interface Image {
   readonly files: readonly ImageFile[];
 }
 
-/** What is wrong with an image, and with which file of it. */
+/** Fault of an image, and the file that has it. */
 export class ImageError extends Error {
   /** `list`, `signature`, `file`, `platform`, `loader`. */
   readonly part: 'list' | 'signature' | 'file' | 'platform' | 'loader';
@@ -70,7 +70,7 @@ export class ImageError extends Error {
 }
 
 const MOST_FILES = 100_000;
-/** Of the list: 100,000 files of 200 bytes, and their pieces. */
+/** Longest list: 100,000 files of 200 bytes, and their pieces. */
 export const LONGEST_LIST = 32 << 20;
 const MOST_BYTES = 4 * 2 ** 30;
 const HEX = /^[0-9a-f]{64}$/;
@@ -189,7 +189,7 @@ export function signImage(hash: string, pem: string): string {
 export const signatureLine = (key: KeyObject | string, signature: Uint8Array): string =>
   `${fingerprint(typeof key === 'string' ? ed25519(createPublicKey(key)) : createPublicKey(key))} ${Buffer.from(signature).toString('base64')}\n`;
 
-/** What a signer outside signs. */
+/** Text for a signer outside. */
 export const textToSign = (hash: string): string => message(hash).toString('utf8');
 
 /**
@@ -216,7 +216,7 @@ export function verifyImage(
     else good.add(print);
   }
   if (good.size >= Math.max(1, threshold)) return [...good];
-  const missing = `${good.size} of ${Math.max(1, threshold)} signatures${signatures.trim() === '' ? ': nobody signed it' : ''}`;
+  const missing = `${good.size} of ${Math.max(1, threshold)} signatures${signatures.trim() === '' ? ': it has no signature' : ''}`;
   throw new ImageError('signature', [missing, ...notes.slice(0, 4)].join('; '));
 }
 
@@ -256,7 +256,7 @@ export function* differencesOf(folder: string, image: Image, how: 'full' | 'quic
   }
 }
 
-/** What is wrong with one file, whatever else lies in the folder. */
+/** Fault of one file, whatever else lies in the folder. */
 export const fileProblem = (folder: string, file: ImageFile): string | undefined =>
   problemOf(folder, file, Buffer.allocUnsafe(CHUNK), 'full');
 

@@ -2,7 +2,7 @@ import type { Scope } from '../contract/scope.ts';
 
 export interface RoundsOptions {
   readonly scope: Scope;
-  /** Of the timer, for `devicectl plugin show` and for errors in `run`. */
+  /** Label of the timer, for `devicectl plugin show` and for errors in `run`. */
   readonly label: string;
   /** Milliseconds between two rounds. */
   readonly ms: number;

@@ -1,4 +1,7 @@
-/** Where an invocation has it, whoever runs it listens here and not to its signal, which then need not be made. */
+/**
+ * Member by which an invocation reports its abort: runners listen here and not to its signal, which then need not be
+ * made.
+ */
 export const WHEN_ABORTED = Symbol('when aborted');
 
 /** An AbortController that is made when somebody asks for the signal: most calls are over before anybody could abort them. */

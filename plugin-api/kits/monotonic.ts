@@ -10,7 +10,7 @@ export function steadyMs(): number {
   return Math.floor(origin + monotonicMs());
 }
 
-/** What steadyMs() is at 0 of the monotonic clock. */
+/** Value of steadyMs() at 0 of the monotonic clock. */
 export const steadyOrigin = (): number => origin;
 
 /** The Core's own, in a worker or process of it that started after the system's time was set. */

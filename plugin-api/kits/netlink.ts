@@ -1,4 +1,7 @@
-/** What the kernel of Linux tells by netlink, as bytes: a change of links, addresses and routes, or of devices. What came is for the caller to read. */
+/**
+ * Messages of the kernel of Linux by netlink, as bytes: a change of links, addresses and routes, or of devices. The
+ * caller reads them.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
@@ -6,7 +9,7 @@ import { reasonOf } from '../contract/errors.ts';
 import type { Scope } from '../contract/scope.ts';
 import { afterOwnTime } from './own-time.ts';
 
-/** What is needed of the package koffi, which the plugin declares and loads. */
+/** Used functions of the package koffi, which the plugin declares and loads. */
 export interface NativeCalls {
   load(path: null): { func(prototype: string): (...args: readonly unknown[]) => unknown };
   errno(): number;
@@ -21,7 +24,7 @@ export const NETLINK = {
 } as const;
 
 export interface NetlinkOptions {
-  /** What is listened to: the kernel, or a pipe in its place. */
+  /** Source of the messages: the kernel, or a pipe in its place. */
   readonly from: keyof typeof NETLINK | { readonly pipe: string };
   readonly native?: () => Promise<NativeCalls>;
   readonly scope: Scope;

@@ -28,11 +28,14 @@ interface Order {
   readonly act: PendingAct;
   /** `fill`: nothing is thrown away any more. */
   readonly phase: 'wipe' | 'fill';
-  /** Of the top of `<var>`, what is still to be thrown away: nothing is thrown away twice, nor what a Core made since. Absent: not looked yet. */
+  /**
+   * Names at the top of `<var>` that are still to be removed: none is removed twice, nor one that a Core made since.
+   * Absent: not looked yet.
+   */
   readonly names?: readonly string[];
 }
 
-/** What a Core could not remove, as it belongs to another user. */
+/** A file that a Core could not remove, as it belongs to another user. */
 export interface Remain {
   /** Below `<var>`, where it lies now. */
   readonly path: string;
@@ -45,10 +48,13 @@ const STATE = 'state';
 const REMAINS = 'remains';
 const LEFT = 'left.json';
 const MOST_REMAINS = 200;
-/** Of the top of `<var>`: what is about slots and not about this device's use, what belongs to the file system, code that was compiled, and what waits for root. */
+/**
+ * Kept names at the top of `<var>`: those about slots and not about this device's use, those of the file system,
+ * compiled code, and folders that wait for root.
+ */
 export const KEPT: readonly string[] = [FOLDER, REMAINS, 'update', 'cache', 'lost+found'];
 
-/** Where files are laid out for a restore, as they are to lie below `<var>`. */
+/** Folder of the files for a restore, laid out as they are to lie below `<var>`. */
 export const stagedState = (state: string): string => join(state, FOLDER, STATE);
 
 /** From now on it is done at the next start. Throws the codes of a disk. */
@@ -59,7 +65,7 @@ export function orderPending(state: string, act: PendingAct): void {
   write(state, { format: 1, act, phase: 'wipe' });
 }
 
-/** What is ordered and not done yet. */
+/** The act that is ordered and not done yet. */
 export function pendingAct(state: string): PendingAct | undefined {
   return read(state)?.act;
 }
@@ -112,13 +118,13 @@ export function* pendingSteps(state: string): Generator<string> {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Where `rm -rf` of root removes them all. */
+/** Folder that `rm -rf` of root removes. */
 export const remainsFolder = (state: string): string => join(state, REMAINS);
 
 /** The file in it that names them. */
 export const remainsNoted = (state: string): string => join(remainsFolder(state), LEFT);
 
-/** What former orders left and nobody removed yet; at most 200. */
+/** Remains of former orders that are not removed yet; at most 200. */
 export function remainsOf(state: string): readonly Remain[] {
   let noted: readonly Remain[];
   try {
@@ -136,7 +142,10 @@ function note(state: string, remains: readonly Remain[]): void {
   sync(state);
 }
 
-/** What cannot be removed is moved out of the way: the top of `<var>` is the Core's own, whoever owns what lies deeper. */
+/**
+ * Moves files that cannot be removed out of the way: the top of `<var>` is the Core's, whatever the owner of deeper
+ * files.
+ */
 function throwAway(state: string, name: string): void {
   const left: Remain[] = [];
   remove(join(state, name), name, left);

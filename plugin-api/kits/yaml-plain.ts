@@ -1,4 +1,7 @@
-/** What a file of YAML may say: no more than JSON holds. All else would lose or change a value without a word, so it is refused with its line. */
+/**
+ * Subset of YAML: no more than JSON holds. All else would lose or change a value without a word, so it is refused
+ * with its line.
+ */
 import type { Alias, Document, Node, Pair, Scalar } from 'yaml';
 
 export interface YamlFault {

@@ -23,7 +23,7 @@ const TIME_WORDS = /HH|H|hh|h|mm|ss|a/g;
 const DATE_WORDS = /EEEE|EEE|MMMM|MMM|MM|M|yyyy|yy|dd|d/g;
 const MINUTE = 60_000;
 
-/** What is wrong with the bindings of a text; undefined where nothing is. */
+/** Fault of the bindings of a text; undefined for a good one. */
 export function bindingProblem(text: string): string | undefined {
   for (const [whole, name, argument] of text.matchAll(BINDING)) {
     if (name === undefined) continue;

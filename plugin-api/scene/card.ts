@@ -75,7 +75,7 @@ export interface TimerCard extends CardBase {
   readonly template: 'timer';
   /** Milliseconds since the Unix epoch at which it ends. */
   readonly until: number;
-  /** Of the whole, for the ring; absent: no ring. */
+  /** Length of the whole, for the ring; absent: no ring. */
   readonly durationMs?: number;
   readonly body?: string;
 }

@@ -19,7 +19,10 @@ export function checkScene(value: unknown, what: string): Scene {
   });
 }
 
-/** What concerns the scene as a whole: number, depth, ids, timelines, bytes. Its nodes are checked on the way unless they were before. */
+/**
+ * Checks the scene as a whole: number, depth, ids, timelines, bytes. Its nodes are checked on the way unless they
+ * were before.
+ */
 export function checkWhole(scene: Scene, known: ReadonlySet<SceneNode> = new Set()): void {
   const ids = new Map<string, Named>();
   let count = 0;

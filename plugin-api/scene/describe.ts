@@ -1,4 +1,4 @@
-/** What a screen says, for those who do not see it: a line for each thing, in the order in which it is drawn. */
+/** Text of a screen, for people who do not see it: a line for each thing, in the order in which it is drawn. */
 import { type BindingWorld, bind } from './bindings.ts';
 import { nodesOf } from './check.ts';
 import type { Scene, SceneNode } from './scene.ts';
@@ -23,7 +23,7 @@ function* visible(nodes: readonly SceneNode[]): Generator<SceneNode> {
   for (const node of nodes) {
     if ((node.opacity ?? 1) === 0) continue;
     yield node;
-    // What a group is called stands for all that is in it.
+    // The label of a group stands for its content.
     if (node.kind === 'group' && node.label === undefined) yield* visible(node.nodes);
   }
 }

@@ -11,7 +11,7 @@ export interface Field {
 
 export type Fields = Readonly<Record<string, Field>>;
 
-/** What is wrong, and where; `what` is added by who began the check. */
+/** Fault of a field, with its place; the caller of the check adds `what`. */
 export class FieldProblem extends Error {
   readonly where: string;
   constructor(where: string, reason: string) {

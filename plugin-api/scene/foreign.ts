@@ -35,7 +35,7 @@ export interface AppSignPlace {
   readonly x: number;
   readonly y: number;
   readonly size: number;
-  /** Of the screen: its field does not grow, so its letter must not. */
+  /** Scale of the screen: its field does not grow, so its letter must not. */
   readonly textScale?: number;
 }
 

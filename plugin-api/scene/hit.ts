@@ -9,7 +9,7 @@ export interface Hit {
 interface Target extends Hit {
   /** Units between the finger and the box; 0 within. */
   readonly distance: number;
-  /** Of the longer way out of the box that the target reaches. */
+  /** Length of the longer way out of the box that the target reaches. */
   readonly reach: number;
 }
 

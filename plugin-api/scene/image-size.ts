@@ -1,4 +1,4 @@
-/** What a picture says of itself, read from its header before anybody decodes it. */
+/** Type and size of a picture, read from its header before it is decoded. */
 import { CoreError } from '../contract/errors.ts';
 
 export interface ImageHeader {

@@ -1,4 +1,4 @@
-/** What each kind of node may have: the table of which the check and the JSON Schema are made. */
+/** Members of each kind of node: the table of which the check and the JSON Schema are made. */
 import { bindingProblem } from './bindings.ts';
 import { colour } from './colour.ts';
 import {

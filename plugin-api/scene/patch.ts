@@ -97,7 +97,7 @@ function applied(scene: Scene, patch: ScenePatch): Scene {
   for (const [index, id] of (patch.remove ?? []).entries()) {
     must(id, `/remove/${index}`);
     nodes = replaced(nodes, id, () => []);
-    // What was in a group has gone with it.
+    // Children of a replaced group have gone with it.
     known.clear();
     for (const node of nodesOf(nodes)) if (node.id !== undefined) known.add(node.id);
   }

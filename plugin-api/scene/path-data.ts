@@ -48,14 +48,14 @@ export function readPath(data: string): readonly PathSegment[] | string {
       space();
     }
     segments.push({ command, values });
-    // What follows a move without a command is a line.
+    // A pair after a move without a command is a line.
     if (command === 'm') command = 'l';
     if (command === 'M') command = 'L';
   }
   return segments.length === 0 ? 'it is empty' : segments;
 }
 
-/** What is wrong with it; undefined where nothing is. */
+/** Fault of the data; undefined for good data. */
 export function pathProblem(data: string): string | undefined {
   const read = readPath(data);
   return typeof read === 'string' ? read : undefined;

@@ -56,7 +56,7 @@ export function union(a: Rect, b: Rect): Rect {
   return { x, y, w: Math.max(a.x + a.w, b.x + b.w) - x, h: Math.max(a.y + a.h, b.y + b.h) - y };
 }
 
-/** What lies in both; of no size where nothing does. */
+/** Intersection of both; of no size where they do not meet. */
 export function intersection(a: Rect, b: Rect): Rect {
   const x = Math.max(a.x, b.x);
   const y = Math.max(a.y, b.y);

@@ -20,7 +20,7 @@ export interface Shadow {
   readonly colour: Colour;
 }
 
-/** What every kind has. */
+/** Members of every kind. */
 export interface NodeBase {
   /** `^[A-Za-z0-9_-]{1,64}$`, unique in the scene. Patches and timelines name nodes by it. */
   readonly id?: string;
@@ -34,7 +34,7 @@ export interface NodeBase {
   /** About the middle of its box. */
   readonly rotate?: number;
   readonly scale?: number;
-  /** What a screen reader says of it; a must for what has `tap` and no text. */
+  /** Text for a screen reader; required for a node with `tap` and no text. */
   readonly label?: string;
   /** Makes it a target: told to the owner of the scene as `tap`. */
   readonly tap?: string;
@@ -62,7 +62,7 @@ export interface RectNode extends Shape {
   readonly radius?: number;
 }
 
-/** Of the box, or an arc of it: `start` 0 is at the top. */
+/** Ellipse in the box, or an arc of it: `start` 0 is at the top. */
 export interface EllipseNode extends Shape {
   readonly kind: 'ellipse';
   readonly start?: number;
@@ -140,7 +140,7 @@ export type CharacterState = (typeof CHARACTER_STATES)[number];
 export interface CharacterNode extends NodeBase {
   readonly kind: 'character';
   readonly expression?: Expression;
-  /** Of the Core's own scenes only; apps choose the expression. */
+  /** State in the Core's scenes only; apps choose the expression. */
   readonly state?: CharacterState;
 }
 
@@ -174,7 +174,7 @@ export type Animated = (typeof ANIMATED)[number];
 export interface Timeline {
   readonly node: string;
   readonly property: Animated;
-  /** What it is now if absent. */
+  /** The present value if absent. */
   readonly from?: number;
   readonly to: number;
   /** 1..86,400,000: the ring of a long timer is one timeline, too. */
@@ -192,7 +192,7 @@ export interface Timeline {
 
 export interface Scene {
   readonly scene: 1;
-  /** What the screen is called, for a screen reader and the banner that offers it. */
+  /** Name of the screen, for a screen reader and the banner that offers it. */
   readonly title?: string;
   /** `@surface` if absent. */
   readonly background?: Paint;
@@ -220,7 +220,7 @@ export interface ScenePatch {
 }
 
 export const SCENE_LIMITS = {
-  /** Of the scene as JSON. */
+  /** Bytes of the scene as JSON. */
   bytes: 65_536,
   nodes: 256,
   depth: 8,
@@ -230,7 +230,7 @@ export const SCENE_LIMITS = {
   pathSegments: 1_024,
   /** Largest magnitude of a coordinate or size. */
   units: 4_096,
-  /** Of a target of touch; smaller ones are enlarged. */
+  /** Size of a target of touch; smaller ones are enlarged. */
   target: 88,
 } as const;
 /** Width and height of the panel in scene units. */

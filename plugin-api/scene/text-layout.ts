@@ -18,7 +18,7 @@ export interface TextBounds {
   /** Most lines. */
   readonly lines?: number | undefined;
   readonly dir?: 'auto' | 'ltr' | 'rtl' | undefined;
-  /** What `auto` is where no letter says. */
+  /** Direction for `auto` if no letter decides. */
   readonly otherwise?: 'ltr' | 'rtl' | undefined;
 }
 

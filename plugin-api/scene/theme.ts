@@ -33,7 +33,7 @@ export const COLOUR_TOKENS = [
   'shadow',
   /** Over what lies below a prompt. */
   'scrim',
-  /** Of the character's body, face and glow. */
+  /** Colours of the character's body, face and glow. */
   'character',
   'character-face',
   'character-glow',

@@ -11,7 +11,7 @@ const CURVES: Readonly<Record<Easing, (share: number) => number>> = {
   spring: (share) => (share === 1 ? 1 : 1 - Math.exp(-7 * share) * Math.cos(9 * share)),
 };
 
-/** What can be seen of a change of each property. */
+/** Smallest visible change of each property. */
 const STEPS: Readonly<Record<Animated, number>> = {
   x: 0.5,
   y: 0.5,
@@ -22,7 +22,7 @@ const STEPS: Readonly<Record<Animated, number>> = {
   scale: 1 / 256,
   sweep: 0.5,
 };
-/** What a property is that a node does not say. */
+/** Value of a property that a node does not set. */
 const ABSENT: Readonly<Record<Animated, number>> = {
   x: 0,
   y: 0,

@@ -53,7 +53,7 @@ suite('supervisor-systemd', { skip: WITHOUT_CONTAINERS }, () => {
     assert.match(await box.output('systemctl show -p CPUQuotaPerSecUSec app-demo'), /=500ms/);
     await box.output('for n in 1 2 3; do systemctl daemon-reload; done; systemctl stop app-demo');
     const { end } = await told('ended', 'demo.2');
-    assert.deepEqual(end, { signal: 'SIGTERM', cause: 'stopped', reason: 'somebody else stopped its unit' });
+    assert.deepEqual(end, { signal: 'SIGTERM', cause: 'stopped', reason: 'another program stopped its unit' });
 
     order('start demo');
     const third = await told('started', 'demo.3');

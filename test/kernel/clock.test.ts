@@ -38,7 +38,7 @@ describe('a pause', () => {
   const stop = new CoreError('TIMEOUT', { what: 'the caller', ms: 5 });
   const cases: readonly [title: string, reason: unknown, code: string, message: RegExp][] = [
     ['a CoreError is its reason', stop, 'TIMEOUT', /the caller timed out/],
-    ['anything else is CANCELLED', new Error('no'), 'CANCELLED', /nobody waits for it/],
+    ['anything else is CANCELLED', new Error('no'), 'CANCELLED', /the caller no longer waits/],
   ];
   for (const [title, reason, code, message] of cases) {
     test(`a signal ends it: ${title}`, async () => {

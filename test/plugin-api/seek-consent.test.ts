@@ -81,7 +81,7 @@ const REFUSALS: readonly {
     title: 'silence',
     asks: ['audio.capture'],
     outcome: { state: 'expired' },
-    says: /audio\.capture: nobody answered in time: audio\.capture \(consent: \{ sensitive: ask \}/,
+    says: /audio\.capture: no answer came in time: audio\.capture \(consent: \{ sensitive: ask \}/,
   },
   { title: 'a withdrawn question', asks: ['audio.capture'], outcome: { state: 'withdrawn' }, says: /was withdrawn/ },
   {
@@ -129,7 +129,7 @@ test('whoever brings a refused version again is asked again', async () => {
 
 test('where nobody can be asked the refusal says so, and optional capabilities are left out', async () => {
   const app = { ...manifest('audio.capture'), ...APP };
-  await assert.rejects(seekConsent({ app, skuGrants: {} }, {}), /nobody can be asked, because plugin prompts/);
+  await assert.rejects(seekConsent({ app, skuGrants: {} }, {}), /there are no prompts: plugin prompts/);
   const optional = { ...app, capabilities: app.capabilities.map((one) => ({ ...one, optional: true })) };
   assert.deepEqual((await seekConsent({ app: optional, skuGrants: {} }, {})).map(shown), [
     'audio.capture: ask by policy',

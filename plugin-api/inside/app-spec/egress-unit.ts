@@ -14,7 +14,7 @@ const PROXY = '/lib/systemd/systemd-socket-proxyd';
 export function egressUnitOf(spec: AppSpec, options: UnitOptions): string | undefined {
   if (spec.network !== 'hosts') return undefined;
   const { service, uid } = spec;
-  if (uid === undefined) throw new TypeError(`${spec.name} has no user of its own, which a unit needs`);
+  if (uid === undefined) throw new TypeError(`${spec.name} has no separate user, which a unit needs`);
   const { core = `${service}-core.service`, etc = `/etc/${service}`, account } = options;
   const user = account ?? userOf(spec);
   const guest = unitNameOf(spec);

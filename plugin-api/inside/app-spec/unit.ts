@@ -43,7 +43,7 @@ export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
  */
 export function unitOf(spec: AppSpec, options: UnitOptions): string {
   const { service, kind, uid, limits, stopTimeoutMs } = spec;
-  if (uid === undefined) throw new TypeError(`${spec.name} has no user of its own, which a unit needs`);
+  if (uid === undefined) throw new TypeError(`${spec.name} has no separate user, which a unit needs`);
   const { core = `${service}-core.service`, run, etc = `/etc/${service}`, account } = options;
   const user = account ?? userOf(spec);
   const way = spec.network === 'hosts' ? [egressUnitNameOf(spec)] : [];

@@ -135,7 +135,7 @@ export function grantOf(capability: string, wants: readonly Want[]): Grant {
 /** The sentence of the catalogue, in lower case as `rightIn` takes it. */
 function summaryOf(capability: CapabilityId, ports: readonly number[] | undefined, sole: boolean): string {
   const info = describeCapability(capability);
-  if (!info) return 'nobody knows this capability';
+  if (!info) return 'this capability is unknown';
   // A sensor is named as a member of its family, too.
   const at = capability.search(info.id === 'sensors' ? /[.:]/ : /:/);
   if (at < 0 || !info.scope) return info.summary;

@@ -39,7 +39,7 @@ export async function seekConsent(seeking: Seeking, services: SeekingServices): 
   const open = first.filter((decision) => decision.verdict === 'ask' || again(decision));
   if (open.length === 0) return first;
   if (!services.prompts || !services.consents) {
-    refuse(app, open, () => true, 'nobody can be asked, because plugin prompts is not there');
+    refuse(app, open, () => true, 'there are no prompts: plugin prompts is not there');
     return first;
   }
   const outcome = await services.prompts.ask(questionOf(seeking, open));
@@ -150,6 +150,6 @@ function named(capability: string, ports: readonly number[] | undefined): string
 }
 
 function whyNot({ state, by }: PromptOutcome): string {
-  if (state === 'answered') return `${by ?? 'somebody'} did not allow it`;
-  return state === 'expired' ? 'nobody answered in time' : 'the question was withdrawn';
+  if (state === 'answered') return `${by ?? 'a person'} did not allow it`;
+  return state === 'expired' ? 'no answer came in time' : 'the question was withdrawn';
 }

@@ -19,7 +19,7 @@ const work: Rule = (value) => (typeof value === 'function' ? undefined : 'a func
 const object: Rule = (value) => (isObject(value) ? undefined : 'an object');
 
 const errors: Rule = (value) => {
-  if (!Array.isArray(value)) return 'a list: [] where run() has no errors of its own';
+  if (!Array.isArray(value)) return 'a list: [] where run() has no errors beyond those of the gate';
   const wrong = value.find((one) => (typeof one === 'string' ? !Object.hasOwn(ERROR_CODES, one) : !isObject(one)));
   return wrong === undefined
     ? undefined

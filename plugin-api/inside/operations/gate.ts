@@ -181,7 +181,7 @@ export class Gate {
       this.#run(entry, params, call);
       return;
     }
-    const nobody = { what: act.what, reason: 'nobody here can ask for a confirmation' };
+    const nobody = { what: act.what, reason: 'no plugin here can ask for a confirmation' };
     if (!this.#confirm.isUsed()) throw new CoreError('CONFIRMATION_REQUIRED', nobody);
     const { about } = entry;
     this.#confirm.promise(about ? { ...act, about: () => about(params, call) } : act, call).then(

@@ -55,7 +55,7 @@ export function verifyTree(
   }
   const keys = trusted.map((pem, index) => ed25519(() => createPublicKey(pem), `trusted key ${index + 1}`));
   const key = keys.find((one) => fingerprint(one) === signed.key);
-  if (!key) throw refusal(kind, id, `it is signed by ${signed.key ?? 'nobody'}, which this device does not trust`);
+  if (!key) throw refusal(kind, id, `it is signed by ${signed.key ?? 'no key'}, which this device does not trust`);
   if (
     typeof signed.signature !== 'string' ||
     !verify(null, message(kind, hash), key, Buffer.from(signed.signature, 'base64'))

@@ -65,7 +65,7 @@ async function piped(input: AsyncIterable<Uint8Array | string>): Promise<string>
       .decode(Buffer.concat(chunks))
       .replace(/\r?\n$/, '');
   } catch {
-    throw usage('what standard input has is no UTF-8');
+    throw usage('standard input is no UTF-8');
   }
 }
 

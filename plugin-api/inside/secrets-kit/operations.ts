@@ -21,7 +21,7 @@ const MS: JsonSchema = { type: 'integer', description: 'milliseconds since the U
 const TOLD = exactly(
   {
     ...{ scope: { type: 'string' }, name: { type: 'string' }, setAt: MS, setBy: { type: 'string' } },
-    readAt: { ...MS, description: 'of the last time that somebody asked for the text; since the Core started' },
+    readAt: { ...MS, description: 'of the last read of the text since the Core started' },
     reads: { type: 'integer', description: 'since the Core started' },
   },
   ['scope', 'name', 'setAt', 'setBy', 'reads'],
@@ -205,7 +205,7 @@ export function secretOperations(reach: Reach): readonly Operation<never, unknow
   };
   const missing: Operation<never, { readonly missing: readonly Missing[] }> = {
     name: 'secrets.missing',
-    summary: 'List the secrets that configurations name and nobody has set',
+    summary: 'List the unset secrets that configurations name',
     params: exactly({}),
     result: exactly({
       missing: {

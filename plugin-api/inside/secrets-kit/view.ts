@@ -58,7 +58,7 @@ export class SecretViews implements ServesEachUser<Secrets> {
     const [oldest] = own;
     if (oldest && own.size >= MOST_LISTENERS) {
       oldest[Symbol.dispose]();
-      this.#log.warn({ plugin }, `it has ${MOST_LISTENERS} listeners of secrets: the oldest is told no more`);
+      this.#log.warn({ plugin }, `it has ${MOST_LISTENERS} listeners of secrets: the oldest is dropped`);
     }
     const listening = this.#store.onChange(listener);
     const one: Disposable = {

@@ -167,7 +167,7 @@ function tryOpen(open: () => Opened | undefined): Opened | undefined {
 
 async function turn(signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => void setImmediate(resolve));
-  if (signal?.aborted) throw new SlotRefused('CANCELLED', 'whoever asked for it went away');
+  if (signal?.aborted) throw new SlotRefused('CANCELLED', 'the caller went away');
 }
 
 function writeNew(path: string, bytes: Uint8Array): void {

@@ -4,7 +4,7 @@ import { concatSamples } from './pcm.ts';
 
 /** Zero crossings of the sinc on each side of its middle. */
 const ZEROS = 24;
-/** Of the window of Kaiser: what is stopped is some 80 dB down. */
+/** Parameter of the window of Kaiser: the stop band is some 80 dB down. */
 const BETA = 8;
 /** The middle of the slope, as a part of the lower of the two Nyquist frequencies: the slope ends where folding begins. */
 const CUTOFF = 0.91;
@@ -49,7 +49,7 @@ export class Resampler {
     return this.#run(this.#filter, samples, this.#taken - this.#filter.reach);
   }
 
-  /** What is left of the end. The next push begins another sound. */
+  /** Remaining samples of the sound. The next push begins another sound. */
   flush(): Int16Array<ArrayBuffer> {
     if (!this.#filter) return new Int16Array(0);
     const { reach } = this.#filter;

@@ -9,7 +9,7 @@ const PCM = 1;
 const FLOAT = 3;
 const EXTENSIBLE = 0xfffe;
 const FORMAT_BYTES = 16;
-/** Where an extensible format keeps the real one: the first two bytes of its GUID. */
+/** Offset of the real format in an extensible one: the first two bytes of its GUID. */
 const SUBFORMAT_AT = 24;
 const MOST_CHANNELS = 16;
 const LEAST_RATE = 1_000;

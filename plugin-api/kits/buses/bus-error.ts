@@ -20,7 +20,7 @@ export function isBusy(error: unknown): boolean {
   return error instanceof CoreError && error.code === 'BRIDGE_FAILED' && error.details.status === 'BUSY';
 }
 
-/** What became of a request, in the codes of the table, each with `details.executed`. */
+/** Outcome of a request, in the codes of the table, each with `details.executed`. */
 export function busError(thrown: unknown, { handle, what, ms, cancelled, refusal }: FailedBusRequest): CoreError {
   const cause = { cause: thrown };
   const executed = executedIn(thrown);

@@ -4,7 +4,7 @@ import type { JsonSchema, Operation } from '../../services/operations.ts';
 import { exactly } from '../operation-kit/schemas.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
 
-/** What requests to a handle may answer with beside what the gate says. */
+/** Errors of requests to a handle beside those of the gate. */
 export const BUS_ERRORS: readonly CoreErrorCode[] = [
   'PARAMS_INVALID',
   'INVALID_HANDLE',

@@ -39,7 +39,7 @@ export interface BusUserOptions<H> {
   readonly check?: (handle: H) => void;
   /** Hears of the events of every endpoint that has a handle, whatever comes and goes. */
   readonly onEvent?: (endpoint: string, event: EndpointEvent) => void;
-  /** What a request is called in messages: `a request to I2C handle climate`, `the request to climate`. */
+  /** Name of a request in messages: `a request to I2C handle climate`, `the request to climate`. */
   readonly words?: { readonly one: (handle: string) => string; readonly the: (handle: string) => string };
   /** The error of a status of the endpoint, where the bus has a code of its own for it. */
   readonly refusal?: (status: string, handle: H, details: object, cause: ErrorOptions) => CoreError | undefined;
@@ -62,20 +62,26 @@ const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service en
 const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
 /** Nobody waits longer, whatever it asks for (decisions D4a). */
 const CALLER_MS = 30_000;
-/** What an endpoint may take beyond a deadline to tell that it is over; the host of CBP takes 250 ms (cbp.md section 7). */
+/** Time for an endpoint beyond a deadline to report the end; the host of CBP takes 250 ms (cbp.md section 7). */
 const GUARD_MS = 400;
-/** What it may take beyond the caller's limit, to say whether it has begun. */
+/** Time beyond the caller's limit for the answer whether it has begun. */
 const ANSWER_MS = 250;
 const RETRY_AFTER_MS = 100;
-/** What is in the way of a BUSY endpoint may be somebody else's: then nothing of ours completes, and the second try comes after this time. */
+/**
+ * A BUSY endpoint may be busy with a foreign request: then none of ours completes, and the second try comes after
+ * this time.
+ */
 const BUSY_PATIENCE_MS = 50;
 /** Ends of a configuration that say nothing against it. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['TIMEOUT', 'BUSY', 'NOT_INITIALIZED']);
-/** Until the next try, twice as long after each. */
+/** Pause before the next try, twice as long after each. */
 const AGAIN_MS = 500;
 const LONGEST_AGAIN_MS = 30_000;
 
-/** What the plugins of all buses do alike with endpoints: requests in the name of a handle, configuration of what forgot it, events. */
+/**
+ * Common use of endpoints by the plugins of all buses: requests in the name of a handle, configuration of endpoints
+ * that lost it, events.
+ */
 export class BusUser<H extends Named> {
   readonly #table: HandleTable<H>;
   readonly #scope: Scope;
@@ -202,7 +208,7 @@ export class BusUser<H extends Named> {
     const { name, endpoint } = handle;
     const { perHandle, refusal } = this.#options;
     const no = { executed: 'no' };
-    // What the handle itself is given takes nobody's place.
+    // Requests of the handle itself take no place of a caller.
     const place = request.first ? 0 : 1;
     if (place > 0 && row.inFlight >= perHandle)
       throw new CoreError('BUSY', { what: this.#one(name), limit: perHandle, retryAfterMs: RETRY_AFTER_MS, ...no });
@@ -285,7 +291,10 @@ export class BusUser<H extends Named> {
     }
   }
 
-  /** What a request has to wait for: the configuration of handles, and news of an endpoint that is not known, for they may be on their way. */
+  /**
+   * Work that a request waits for: the configuration of handles, and news of an endpoint that is not known, for they
+   * may be on their way.
+   */
   #before(endpoint: string): Promise<void> | undefined {
     return !this.#endpoints || this.#known.has(endpoint) ? this.#opening : this.#news(endpoint);
   }
@@ -298,7 +307,7 @@ export class BusUser<H extends Named> {
     await this.#opening;
   }
 
-  /** Until handles have been configured, or the caller has no more time. */
+  /** Resolves when handles have been configured, or the caller has no more time. */
   #settled(opening: Promise<void>, name: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const over = () => resolve();

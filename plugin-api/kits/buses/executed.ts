@@ -1,6 +1,6 @@
 import { CoreError, type CoreErrorCode, type PluginErrorKind } from '../../contract/errors.ts';
 
-/** What a request that failed has done: certainly nothing, certainly at least a part, or one cannot know (decisions D4a). */
+/** Effect of a failed request: certainly nothing, certainly at least a part, or unknown (decisions D4a). */
 export type Executed = 'no' | 'yes' | 'unknown';
 
 /** Statuses of docs/cbp.md section 13 that refuse a request before anything of it has happened. */
@@ -19,12 +19,12 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 const VALUES: readonly unknown[] = ['no', 'yes', 'unknown'] satisfies readonly Executed[];
 
-/** What a status alone says: `NACK`, for one, may come with any byte. */
+/** Effect by a status alone: `NACK`, for one, may come with any byte. */
 export function executedByStatus(status: string): Executed {
   return REFUSALS.has(status) ? 'no' : 'unknown';
 }
 
-/** What an error of an endpoint says, or else its code and status. */
+/** Effect by an error of an endpoint, or else by its code and status. */
 export function executedIn(thrown: unknown): Executed {
   if (!(thrown instanceof CoreError)) return 'unknown';
   const { executed, status } = thrown.details;

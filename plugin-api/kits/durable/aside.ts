@@ -1,4 +1,4 @@
-/** What lies in the place of a file and is not what belongs there gets another name. */
+/** Moves a thing that lies in the place of a file, and does not belong there, to another name. */
 
 import { lstatSync } from 'node:fs';
 import { link, readdir, rename, rm } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export async function setAside(path: string, stays = false): Promise<string> {
   return aside;
 }
 
-/** What was set aside before, by a clock that stood still or was set back, stays what it is. */
+/** A file set aside before, by a clock that stood still or was set back, keeps its name. */
 function freeName(name: string): string {
   for (let more = 0; ; more++) {
     const free = more === 0 ? name : `${name}-${more}`;

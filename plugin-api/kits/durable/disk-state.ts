@@ -15,7 +15,7 @@ export async function diskState(folder: string): Promise<CoreError | undefined> 
     if (blocks > 0 && bavail * bsize < LEAST_BYTES) return full(folder, `${bavail * bsize} bytes are left`);
     return files > 0 && ffree === 0 ? full(folder, 'it can hold no more files') : undefined;
   } catch (error) {
-    // Of Node's own permissions: whoever asks may not know.
+    // Node's own permissions refuse: the caller may not know.
     if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') return undefined;
     return storageError(folder, error);
   }

@@ -13,22 +13,22 @@ import { syncName } from './names.ts';
 import { readState } from './read.ts';
 import { replaceFile } from './replace.ts';
 
-/** Of the file that another one was made of. */
+/** File that another one was made of. */
 export interface MadeFrom {
   readonly format: number;
   /** `sha256:<hex>` of its bytes. */
   readonly hash: string;
-  /** Of other older forms that lay there: a Core between the two may write one of them later. */
+  /** Hashes of other older forms that lay there: a Core between the two may write one of them later. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 export interface FormsOptions {
-  /** Of form 1: `<var>/audio/state.json`. */
+  /** Path of form 1: `<var>/audio/state.json`. */
   readonly path: string;
   readonly forms: StateForms;
-  /** What a file of an older form holds, as one of this form; undefined or an exception where it is damaged. */
+  /** Converts a file of an older form to this form; undefined or an exception where it is damaged. */
   make(found: Members, form: number): object | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface OpenForms {
   readonly newer: readonly string[];
 }
 
-/** Where a form of the store lies. */
+/** Path of a form of the store. */
 export function formFile(path: string, form: number): string {
   const ending = extname(path);
   return form === 1 ? path : `${path.slice(0, -ending.length)}.${form}${ending}`;

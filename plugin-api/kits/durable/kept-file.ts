@@ -26,15 +26,15 @@ export interface KeptForm<T> {
   readonly former?: Readonly<Record<number, (found: Readonly<Record<string, unknown>>) => T | undefined>>;
   /** The value of a file of this form; undefined or an exception where it is damaged. */
   parse(found: Record<string, unknown>): T | undefined;
-  /** What the file holds beside `format`. */
+  /** Members of the file beside `format`. */
   format(value: T): object;
-  /** What follows while the file cannot be written: `timers do not outlive a restart`. */
+  /** Consequence of a file that cannot be written: `timers do not outlive a restart`. */
   readonly consequence: string;
 }
 
 export class KeptFile<T> {
   readonly path: string;
-  /** Of form 1. */
+  /** Path of form 1. */
   readonly #first: string;
   #from: MadeFrom | undefined;
   /** Files of newer forms beside it. */
@@ -66,7 +66,7 @@ export class KeptFile<T> {
     return kept;
   }
 
-  /** What holds now, on the disk or not. */
+  /** The value in force, on the disk or not. */
   get value(): T {
     return this.#value;
   }
@@ -110,7 +110,7 @@ export class KeptFile<T> {
     });
   }
 
-  /** What is still on its way is waited for; what the disk refused it is asked to take once more. */
+  /** Waits for running writes; a refused value is written once more. */
   async #end(): Promise<void> {
     await this.#writing?.catch(() => undefined); // told to whoever set it
     if (this.#trouble) await this.#write().catch(() => undefined); // logged when it began
@@ -181,7 +181,7 @@ export class KeptFile<T> {
     const newer = newerForm(this.path, 'format' in found ? found.format : undefined, this.#form.form);
     if (newer) throw newer;
     const value = this.#form.parse(found as Record<string, unknown>);
-    if (value === undefined) throw corrupt('it does not hold what was written there');
+    if (value === undefined) throw corrupt('it does not hold the written bytes');
     return value;
   }
 

@@ -1,4 +1,4 @@
-/** What becomes of a damaged file: it is kept under another name for whoever wants to look, and what is good takes its place. */
+/** Recovery of a damaged file: it is kept under another name for inspection, and the good content takes its place. */
 import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { setAside } from './aside.ts';

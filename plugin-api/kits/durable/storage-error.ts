@@ -1,4 +1,4 @@
-/** What a disk says when it does not take a write, in codes of the table. Pure. */
+/** Errors of a disk that does not take a write, in codes of the table. Pure. */
 import { CoreError, type CoreErrorCode, reasonOf } from '../../contract/errors.ts';
 
 const CODES: Readonly<Record<string, CoreErrorCode>> = {

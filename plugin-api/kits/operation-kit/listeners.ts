@@ -1,7 +1,7 @@
 import { reasonOf } from '../../contract/errors.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** Who hears of what by which name. A listener may come before whatever has that name. */
+/** Listeners by name. A listener may come before the thing of that name. */
 export class Listeners<T> {
   readonly #byName = new Map<string, Set<(value: T) => void>>();
   readonly #log: Logger;

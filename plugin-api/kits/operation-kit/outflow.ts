@@ -1,6 +1,6 @@
 import type { StreamChannel } from '../../services/operations.ts';
 
-/** What a source hands to a stream that an app reads. */
+/** Stream of a source to a reading app. */
 export interface Outflow {
   /** False where the reader is too slow and the piece is dropped; the source tells of it in a later one. */
   offer(piece: Uint8Array): boolean;

@@ -42,7 +42,7 @@ const SUBJECT: Readonly<Record<string, JsonSchema>> = {
   version: TEXT,
   signer: {
     type: ['string', 'null'],
-    description: 'name of the key that signed it, or its fingerprint; null: nobody did',
+    description: 'name of the key that signed it, or its fingerprint; null: unsigned',
   },
   answers: { ...TEXT, description: 'id of the question that the act answers' },
 };

@@ -1,4 +1,4 @@
-/** What waits for one reader, in its order. It has no bound of its own: who pushes knows what to do when much waits. */
+/** Ordered queue of one reader. It has no bound: the writer knows what to do when much waits. */
 export class Queue<T> implements AsyncIterable<T> {
   readonly #waiting: T[] = [];
   readonly #taken: (item: T) => void;

@@ -1,5 +1,5 @@
-/** What a disk may answer to a write. */
+/** Errors of a disk on a write. */
 export const STORAGE_ERRORS = ['STORAGE_FULL', 'STORAGE_READ_ONLY', 'STORAGE_FAILED'] as const;
 
-/** Of operations that change state of the Core. */
+/** Errors of operations that change state of the Core. */
 export const STATE_ERRORS = ['STATE_UNWRITABLE', ...STORAGE_ERRORS] as const;

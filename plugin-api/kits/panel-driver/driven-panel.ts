@@ -12,9 +12,9 @@ export interface PanelHardware extends AsyncDisposable {
    * rejects is why the panel is lost: it is closed then, and opened anew. `signal` aborts at the end and at the limit of time.
    */
   show(frame: PanelFrame, signal: AbortSignal): Promise<{ readonly at: number }>;
-  /** Where `info.power`. */
+  /** Present if `info.power`. */
   power?(on: boolean): Promise<void>;
-  /** Where `info.brightness`; 0..1. */
+  /** Present if `info.brightness`; 0..1. */
   brightness?(level: number): Promise<void>;
 }
 

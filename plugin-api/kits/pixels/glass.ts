@@ -1,7 +1,7 @@
 import type { Rect } from '../../scene/rect.ts';
 import { type PanelFrame, PIXEL_BYTES, type PixelFormat } from '../../services/panel.ts';
 
-/** What a panel shows, in memory, in its own format. Black at first; the memory is taken when the first frame comes. */
+/** Picture of a panel in memory, in its format. Black at first; the memory is taken when the first frame comes. */
 export class Glass {
   readonly width: number;
   readonly height: number;

@@ -1,4 +1,4 @@
-/** What an app asks for, as it stands in the terminal: what it is in our words, and why in those of the app. */
+/** Claims of an app for the terminal: the permission in our words, and the reason in those of the app. */
 import type { PromptItem } from '../../services/prompts.ts';
 import { cell, quoted } from './text.ts';
 

@@ -7,7 +7,7 @@ export class Failure extends Error {
   readonly exit: ExitCode;
   readonly code: string;
   readonly hint: string | undefined;
-  /** What `--json` prints: the body of the answer, or one made in its form. */
+  /** Output of `--json`: the body of the answer, or one made in its form. */
   readonly body: string;
 
   constructor(

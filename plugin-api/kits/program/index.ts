@@ -24,10 +24,10 @@ export interface ProgramTarget {
   readonly name: string;
   /** Directory of its sockets and tokens. */
   readonly run: string;
-  /** What `--root` said, if it was given: for a program that needs no Core it is the folder that it works on. */
+  /** Value of `--root`, if it was given: for a program that needs no Core it is the folder that it works on. */
   readonly root?: string;
   operatorToken(): string;
-  /** Of the running app with this name. */
+  /** Token of the running app with this name. */
   appToken(name: string): string;
 }
 
@@ -54,7 +54,7 @@ export interface ProgramOutput {
 }
 
 export interface ProgramContext<A = Readonly<Record<string, unknown>>> {
-  /** What the command line says, by the schema of the program; defaults are filled in. */
+  /** Arguments by the schema of the program; defaults are filled in. */
   readonly args: A;
   readonly client: ProgramClient;
   readonly target: ProgramTarget;
@@ -63,10 +63,10 @@ export interface ProgramContext<A = Readonly<Record<string, unknown>>> {
   readonly signal: AbortSignal;
 }
 
-/** What the module of a program exports as `program`. */
+/** Export `program` of the module of a program. */
 export interface Program<A = Readonly<Record<string, unknown>>> {
   readonly description?: string;
-  /** What it takes, as the params of an operation: flags, places, completion and help are made from it. Absent: nothing. */
+  /** Parameters, as the params of an operation: flags, places, completion and help are made from them. Absent: none. */
   readonly params?: JsonSchema;
   readonly cli?: Pick<CliView, 'fixed' | 'flags' | 'hide' | 'stdin'>;
   /** Values for a param, while its word is being typed; `args` is what stands before it. May reject: then there are none. */

@@ -37,7 +37,7 @@ export function packageTarget(noun: PackageNoun, { id, version, platforms }: Pac
   return `${channel}/${id}/${version}/${name}${suffix}`;
 }
 
-/** What a channel says of a target; undefined where that is no package, or not the one that lies there. */
+/** Package by the custom data of a target; undefined where that is no package, or not the one that lies there. */
 export function packageOffer(noun: PackageNoun, path: string, custom: unknown): PackageOffer | undefined {
   const { id, version, title, platforms, package: hash, publishedAt, withdrawn } = Object(custom);
   const fits =

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { usage } from './failure.ts';
 
-/** What a `--passphrase-file` may name instead of a file. */
+/** Value of `--passphrase-file` that names no file. */
 const STANDARD_INPUT = '-';
 /** Standard input can be read once, and one passphrase may open several keys. */
 let typed: Promise<string> | undefined;

@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 export type MetricOptions = Omit<MetricInfo, 'name' | 'kind' | 'bounds' | 'unit'> & { readonly unit?: string };
 
 export interface Counter {
-  /** What is less than zero, or no number, is left out. */
+  /** A value below zero, or one that is no number, is left out. */
   add(value?: number): void;
 }
 export interface Gauge {

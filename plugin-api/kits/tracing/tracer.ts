@@ -18,7 +18,7 @@ export interface SpanEnd {
 
 /** Work that is under way. */
 export interface OpenSpan {
-  /** What is handed on to work within it. */
+  /** Context for work within the span. */
   readonly context: TraceContext;
   /** Once; later ones count for nothing. */
   end(how?: SpanEnd): void;
@@ -113,7 +113,7 @@ export class Tracer {
   };
 }
 
-/** Where a span stands: below its parent, at the top, or at the top with a link. */
+/** Position of a span: below its parent, at the top, or at the top with a link. */
 export function within(parent: TraceContext | undefined): Pick<Span, 'parent' | 'root' | 'link'> {
   if (!parent) return { root: true };
   if (parent.remote === 'link') return { root: true, link: parent };

@@ -26,7 +26,7 @@ export function target(
   return { kind: 'group', id, ...box, tap, label: label.slice(0, MOST_LABEL), nodes };
 }
 
-/** What a row, a tile or a button stands on. */
+/** Background of a row, a tile or a button. */
 export function ground(w: number, h: number, fill: string = '@raised', radius: number = GRID.radius): RectNode {
   return { kind: 'rect', w, h, radius, fill, stroke: '@outline', strokeWidth: 2 };
 }

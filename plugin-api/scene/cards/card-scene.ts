@@ -27,7 +27,10 @@ const TEMPLATES: { readonly [T in CardTemplate]: Template<Extract<Card, { templa
 
 const ICON = 56;
 const HEADER_GAP = 24;
-/** Of what stands between title and buttons: two targets below each other, and a gap. Where there is less, titles and buttons have one line each. */
+/**
+ * Least room between title and buttons: two targets below each other, and a gap. With less, titles and buttons have
+ * one line each.
+ */
 const LEAST_ROOM = 2 * GRID.target + GRID.gap + GRID.unit;
 
 /** A title at the top, buttons at the bottom, and the template between them. */

@@ -1,4 +1,4 @@
-/** What templates are built with: texts with the size that they have on this device, and rows of them. */
+/** Parts that templates are built with: texts with their sizes on this device, and rows of them. */
 import type { TextQuestion, TextSize } from '../../services/renderer.ts';
 import { bindingProblem } from '../bindings.ts';
 import { type Colour, SCENE_LIMITS, type SceneNode, type TextNode, type TextRole } from '../scene.ts';
@@ -123,7 +123,7 @@ export class Layout {
   }
 }
 
-/** What a template puts at a place, and how high it is. */
+/** Nodes that a template puts at a place, and their height. */
 export interface Part {
   readonly nodes: readonly SceneNode[];
   readonly height: number;

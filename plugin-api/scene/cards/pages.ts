@@ -1,4 +1,7 @@
-/** What does not fit is turned to, a page at a time, by a swipe or a tap. Which page is seen is kept by whoever shows the card. */
+/**
+ * Pages of a card with more than fits: turned by a swipe or a tap. The owner of the card keeps the number of the
+ * page.
+ */
 import { nodesOf } from '../check.ts';
 import { iconNode } from '../icons.ts';
 import type { Scene, SceneNode, Timeline } from '../scene.ts';
@@ -86,7 +89,7 @@ export function pagerNodes(
 const TURN_MS = 260;
 const TURN_WAY = 72;
 
-/** What is turned to comes from where it was: from below, or from above on the way back. */
+/** A new page moves in from below, or from above on the way back. */
 export function turning(node: string, y: number, turned: 'further' | 'back' | undefined): readonly Timeline[] {
   if (turned === undefined) return [];
   return [

@@ -1,4 +1,4 @@
-/** What a template is given, and what it makes of it. */
+/** Input and output of a template. */
 import type { TextQuestion, TextSize } from '../../services/renderer.ts';
 import type { Card } from '../card.ts';
 import type { SceneNode, Timeline } from '../scene.ts';
@@ -14,13 +14,13 @@ export interface CardOptions {
   measure(texts: readonly TextQuestion[]): Promise<readonly TextSize[]>;
   /** Milliseconds since the Unix epoch: where the ring of a timer and the bar of a medium begin. */
   readonly now: number;
-  /** Of a card that has more than fits; the last one where there are fewer. 0 if absent. */
+  /** Page of a card that has more than fits; the last one where there are fewer. 0 if absent. */
   readonly page?: number;
   /** It was turned to this page just now. */
   readonly turned?: 'further' | 'back';
 }
 
-/** What a template fills: from 0, 0 to the right and down. */
+/** Room for a template: from 0, 0 to the right and down. */
 export interface Room {
   readonly width: number;
   readonly height: number;
@@ -29,7 +29,7 @@ export interface Room {
 export interface Filled {
   readonly nodes: readonly SceneNode[];
   readonly timelines?: readonly Timeline[];
-  /** Of the scene: what `{progress}` shows. */
+  /** Progress of the scene, shown by `{progress}`. */
   readonly progress?: number;
 }
 

@@ -21,7 +21,7 @@ import { CHARACTER_STATES, EXPRESSIONS, type SceneNode } from '../scene.ts';
 import { CHARACTER_LIMITS, type CharacterLook, type CharacterSpec, MOUTHS, MOVED } from './spec.ts';
 
 const KINDS: ReadonlySet<string> = new Set(['group', 'rect', 'ellipse', 'path']);
-/** Of a part, not of a look. */
+/** Members of a part, not of a look. */
 const FIXED: ReadonlySet<string> = new Set(['id', 'kind', 'nodes', 'tap', 'label', 'd']);
 
 const UNITS = number(1, 4_096);
@@ -141,7 +141,7 @@ function mustBe(id: string, parts: ReadonlyMap<string, SceneNode>, at: string): 
   throw new FieldProblem(at, `there is no part ${id}${near === undefined ? '' : `; did you mean ${near}?`}`);
 }
 
-/** What a part is with its changes has to be a node, too. */
+/** A part with its changes has to be a node, too. */
 function checkChanges(
   changes: CharacterSpec['mouth'][keyof CharacterSpec['mouth']],
   at: string,

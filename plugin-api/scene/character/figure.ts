@@ -6,17 +6,17 @@ import type { CharacterLook, CharacterMoved, CharacterSpec, MouthShape, PartChan
 export interface CharacterMoment {
   readonly state: CharacterState;
   readonly expression: Expression;
-  /** Where it looks, -1..1 each; it looks about by itself if absent. */
+  /** Direction of the eyes, -1..1 each; it looks about by itself if absent. */
   readonly gaze?: readonly [x: number, y: number] | undefined;
-  /** Of the sound of now (`Mouth`); `rest` if absent. It is shown while it speaks. */
+  /** Mouth of the present sound (`Mouth`); `rest` if absent. It is shown while it speaks. */
   readonly mouth?: MouthShape | undefined;
   /** Monotonic milliseconds of the picture. */
   readonly at: number;
   /** When this state and expression began. */
   readonly since: number;
-  /** What it did before: it is blended into the new pose for a quarter of a second. */
+  /** Former state: it is blended into the new pose for a quarter of a second. */
   readonly before?: { readonly state: CharacterState; readonly expression: Expression } | undefined;
-  /** Of the box, in panel units. */
+  /** Size of the box, in panel units. */
   readonly w: number;
   readonly h: number;
   readonly reducedMotion?: boolean;
@@ -39,10 +39,11 @@ interface Part {
 const BLEND_MS = 240;
 
 /**
- * What a `character` node is painted as. A renderer calls it with the box of the node and paints `nodes` as it paints those of a group at the node's
- * corner, clipped by nothing; each time it compares them by id with the former ones, and what differs is damage. It calls again after `next`
- * milliseconds, and at once when pose, mouth, box or surroundings change. Pose: `state` of the node, or else of `TreePatch.character`, likewise
- * `expression`; `since` is the monotonic time at which either of them last changed, `before` what they were. Takes 0.1 ms, and never throws for a
+ * Picture of a `character` node. A renderer calls it with the box of the node and paints `nodes` as it paints those
+ * of a group at the node's corner, clipped by nothing; each time it compares them by id with the former ones, and
+ * what differs is damage. It calls again after `next` milliseconds, and at once when pose, mouth, box or surroundings
+ * change. Pose: `state` of the node, or else of `TreePatch.character`, likewise `expression`; `since` is the
+ * monotonic time at which either of them last changed, `before` what they were. Takes 0.1 ms, and never throws for a
  * spec that was checked.
  */
 export function characterNodes(spec: CharacterSpec, moment: CharacterMoment): CharacterPicture {

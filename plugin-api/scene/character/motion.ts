@@ -1,4 +1,4 @@
-/** What moves by itself, as functions of time: each tells its value, and when it will be another one. Pure. */
+/** Motions as functions of time: each gives its value, and the time until the next one. Pure. */
 import type { CharacterMotion, CharacterMoved } from './spec.ts';
 
 /** A value now, and the milliseconds until it is another; for ever if absent. */

@@ -2,7 +2,10 @@
 import type { AudioLevel } from '../../services/renderer.ts';
 import type { MouthShape } from './spec.ts';
 
-/** What a voice is like: no two are as loud and as bright, and each has to open its mouth as far and as often as another. */
+/**
+ * Properties of a voice: no two are as loud and as bright, and each has to open its mouth as far and as often as
+ * another.
+ */
 export interface VoiceSound {
   /** Root mean square of its loud moments. */
   readonly loud: number;

@@ -1,7 +1,7 @@
 /** A character: a drawing of named parts, and what states, expressions and sounds change of it. Data only; `character.yaml` is read into it. */
 import type { CharacterState, Easing, Expression, SceneNode } from '../scene.ts';
 
-/** What a mouth does; each character draws all of them. */
+/** Shapes of a mouth; each character draws all of them. */
 export const MOUTHS = ['rest', 'closed', 'small', 'open', 'wide', 'round'] as const;
 export type MouthShape = (typeof MOUTHS)[number];
 
@@ -17,9 +17,9 @@ export interface CharacterMotion {
   readonly property: CharacterMoved;
   readonly from: number;
   readonly to: number;
-  /** Of one way, 100..60,000. */
+  /** Time of one way, 100..60,000. */
   readonly ms: number;
-  /** Of the first one; it stands at `from` meanwhile. */
+  /** Delay of the first one; it stands at `from` meanwhile. */
   readonly delay?: number;
   /** At `from`, after each one. */
   readonly pause?: number;
@@ -29,11 +29,11 @@ export interface CharacterMotion {
   readonly alternate?: boolean;
 }
 
-/** What a state or an expression makes of the drawing. */
+/** Changes of the drawing by a state or an expression. */
 export interface CharacterLook {
   readonly set?: PartChanges;
   readonly moves?: readonly CharacterMotion[];
-  /** Where it looks, -1..1 each, if nobody says. */
+  /** Direction of the eyes, -1..1 each, unless another is set. */
   readonly gaze?: readonly [x: number, y: number];
   /** Nothing moves: no blink, no glance, no motion. Of states. */
   readonly still?: boolean;
@@ -62,5 +62,5 @@ export interface CharacterSpec {
   readonly blend?: number;
 }
 
-/** Of a character, beyond those of a scene. */
+/** Limits of a character, beyond those of a scene. */
 export const CHARACTER_LIMITS = { parts: 96, depth: 5, moves: 12, bytes: 65_536 } as const;

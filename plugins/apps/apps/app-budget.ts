@@ -1,4 +1,4 @@
-/** What an app took, held against its budgets. Pure; no time of its own. */
+/** Usage of an app against its budgets. Pure; it reads no clock. */
 
 import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
 import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
@@ -11,11 +11,11 @@ export interface BudgetUse {
   readonly budget: Budget;
   readonly used: number;
   readonly limit: number;
-  /** Of the limit. */
+  /** Share of the limit. */
   readonly percent: number;
   /** The most that was seen since the Core started. */
   readonly peak: number;
-  /** What a manifest could ask for, from what was seen. */
+  /** Limit to write into a manifest, derived from the peak. */
   readonly proposed: number;
 }
 
@@ -29,7 +29,7 @@ export interface BudgetChange {
 
 const MIB = 1024 * 1024;
 const NEAR = 0.8;
-/** What has been near is near until it is well below. */
+/** A budget that was near stays near until usage is well below NEAR. */
 const BACK = 0.75;
 /** Over what was seen, and to numbers that people write. */
 const ROOM = 1.5;
@@ -63,7 +63,7 @@ export class AppBudget {
     ];
   }
 
-  /** What its folders take, bytes. */
+  /** Adds the sizes of the data and cache folders, bytes. */
   stored(data: number, cache: number): readonly BudgetChange[] {
     return [...this.#set('storage', data / MIB), ...this.#set('cache', cache / MIB)];
   }
@@ -80,7 +80,7 @@ export class AppBudget {
     return this.#states.get(budget) === 'over';
   }
 
-  /** What was measured so far. */
+  /** Latest measurements. */
   uses(): readonly BudgetUse[] {
     return BUDGETS.flatMap((budget) => {
       const used = this.#used.get(budget);

@@ -15,7 +15,7 @@ export interface FoundApp {
   readonly manifest: AppManifest;
   /** The manifest as it stands in the file: another text is another app. */
   readonly text: string;
-  /** What is wrong with the file now; manifest and text are the last good ones then. */
+  /** Fault of the present file; manifest and text are the last good ones then. */
   readonly complaint?: CoreError;
 }
 
@@ -35,7 +35,7 @@ export interface Catalog {
 }
 
 interface Places {
-  /** What its author tries, which stands before everything else. */
+  /** Trials of developers; they come before all other folders. */
   readonly tried: { readonly apps: readonly Pick<StoredApp, 'id' | 'folder'>[] };
   readonly folders: readonly string[];
   /** `<var>/apps`. */
@@ -100,7 +100,7 @@ export async function scanApps(places: Places, stored: readonly StoredApp[]): Pr
           bad.push({ folder, id: basename(folder), error: toCoreError(clash, `reading ${file}`) });
         }
       }
-      // Of an installed app whose folder has gone nothing is left to complain about.
+      // An uninstalled app has no folder, so there is no fault to report.
       else if (there || expected === undefined || (await hasManifest(folder)))
         bad.push({ folder, id: basename(folder), error });
     }
@@ -112,7 +112,7 @@ export async function scanApps(places: Places, stored: readonly StoredApp[]): Pr
   return { ...withoutCircles(apps, bad), again };
 }
 
-/** What lies in the store is not mended by anybody: there is no last good one to fall back to. */
+/** A fault in a package of the store is final: there is no last good manifest to fall back to. */
 async function readPackages(
   stored: readonly Pick<StoredApp, 'id' | 'folder'>[],
   reader: AppManifestReader,

@@ -8,7 +8,7 @@ import type { Consent, Consents, Prompts } from '@device-core/plugin-api/service
 export class AppConsents {
   readonly #log: Logger;
   readonly #answers = new Map<string, readonly Consent[]>();
-  /** What was asked last of each app, so that one that starts again and again does not ask each time. */
+  /** The last question about each app, so that an app that starts again and again does not ask each time. */
   readonly #asked = new Map<string, string>();
   #lent: (app: string) => readonly Consent[] = () => [];
   #policy: ConsentPolicy = DEFAULT_POLICY;
@@ -74,7 +74,8 @@ export class AppConsents {
     this.#prompts
       .ask(questionOf({ app }, undecided))
       .then(({ state }) => {
-        // Who asked the question anew knows of it; where the plugin went it is asked again with the next start.
+        // A question replaced by a newer one leaves that one in place; a question withdrawn with its plugin is asked
+        // again at the next start.
         if (state === 'withdrawn' && this.#asked.get(app.id) === asked) this.#asked.delete(app.id);
       })
       .catch((thrown) => {

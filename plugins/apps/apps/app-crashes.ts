@@ -20,7 +20,7 @@ interface Kept extends CrashState {
   readonly boot: string;
   /** Milliseconds since the boot: a clock that nobody sets. */
   readonly at: number;
-  /** Of the manifest: an update is forgiven. */
+  /** Hash of the manifest: an update is forgiven. */
   readonly hash: string;
   /** Why it is in quarantine. */
   readonly quarantine?: string;

@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { AppContext } from './app-context.ts';
 import { decideGrants, type GrantDecision } from './grant-decision.ts';
-import type { Surroundings } from './surroundings.ts';
 
-/** What one app is granted now, and what it holds while it runs. */
+/** Current grants of one app, and the lease it holds while it runs. */
 export class AppGrants {
   readonly #manifest: AppManifest;
   readonly #folder: string;
-  readonly #around: Surroundings;
+  readonly #context: AppContext;
   #decision: GrantDecision;
 
-  constructor(manifest: AppManifest, folder: string, around: Surroundings) {
+  constructor(manifest: AppManifest, folder: string, context: AppContext) {
     this.#manifest = manifest;
     this.#folder = folder;
-    this.#around = around;
+    this.#context = context;
     this.#decision = this.#decide();
   }
 
@@ -30,21 +30,21 @@ export class AppGrants {
 
   /** For a run that begins; somebody is asked for what nobody has decided, and the run does not wait for that. */
   async settle(): Promise<GrantDecision> {
-    const { consents, stored } = this.#around;
+    const { consents, stored } = this.#context;
     await consents.look(this.#manifest.id);
     this.#decision = this.#decide();
-    // What the store brought was asked when it was brought.
+    // An app of the store was asked about when it was installed.
     if (!stored.has(this.#folder)) consents.ask(this.#manifest, this.#decision.undecided);
     return this.#decision;
   }
 
   /** It loses at once what is not granted any more, before its program has ended. */
   async narrow(): Promise<void> {
-    await this.#around.grants.set({ kind: 'app', id: this.#manifest.id }, this.#decision.granted);
+    await this.#context.grants.set({ kind: 'app', id: this.#manifest.id }, this.#decision.granted);
   }
 
   #decide(): GrantDecision {
-    const { device, consents } = this.#around;
+    const { device, consents } = this.#context;
     return decideGrants(this.#manifest, { skuGrants: device.grants, ...consents.rulesFor(this.#manifest.id) });
   }
 }

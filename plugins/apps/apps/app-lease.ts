@@ -3,37 +3,40 @@ import { reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import type { AppLeftOut, AppManifest } from '@device-core/plugin-api/services/apps';
 import type { FunctionLeftOut } from '@device-core/plugin-api/services/functions';
+import type { AppContext } from './app-context.ts';
 import { shareSocket } from './app-sandbox.ts';
 import type { GrantDecision } from './grant-decision.ts';
 import type { GuestAddresses } from './guest-spec.ts';
 import { inactiveParts } from './manifest-rules.ts';
-import type { Surroundings } from './surroundings.ts';
 
-/** What its process is told and shown. */
+/** Addresses and token for the process of an app. */
 export interface Lent {
   readonly addresses: GuestAddresses;
   /** For this run alone. */
   readonly token: string;
 }
 
-/** What an app is lent for the time it runs: grants, a token, a socket, its place in the registry. Each step has its undo, and both may be repeated. */
+/**
+ * Loans of an app for the time it runs: grants, a token, a socket, an entry in the registry. Each step has its undo,
+ * and both may be repeated.
+ */
 export class AppLease {
   readonly #manifest: AppManifest;
-  readonly #around: Surroundings;
+  readonly #context: AppContext;
   #functionsLeftOut: readonly AppLeftOut[] = [];
   #configRefused: AppLeftOut | undefined;
   /** Its way to named hosts, as its run has it, and why there is none. */
   #wayOut: AppSpec | undefined;
   #noWayOut: AppLeftOut | undefined;
 
-  constructor(manifest: AppManifest, around: Surroundings) {
+  constructor(manifest: AppManifest, context: AppContext) {
     this.#manifest = manifest;
-    this.#around = around;
+    this.#context = context;
   }
 
   /** The socket is there before it runs. */
   async take(decision: GrantDecision, uid: number | undefined): Promise<Lent> {
-    const { grants, identity, appSockets } = this.#around;
+    const { grants, identity, appSockets } = this.#context;
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     const token = await identity.issue(id);
@@ -41,8 +44,8 @@ export class AppLease {
     await this.describeConfig();
     await this.registerFunctions();
     const { http, url } = await this.#addresses();
-    const folder = await shareSocket(http, this.#around.device.paths.run);
-    // Where it cannot be put into a folder of its own, it is shown itself: the old one, after a restart of its owner.
+    const folder = await shareSocket(http, this.#context.device.paths.run);
+    // Without a folder for it the socket itself is shared: after a restart of its owner the app sees the old one.
     const shared =
       folder === undefined
         ? { folder: http, socket: http }
@@ -52,7 +55,7 @@ export class AppLease {
 
   /** A run is over, another may follow: the token is void, nothing else. */
   async voidToken(): Promise<void> {
-    await this.#undo('token', () => this.#around.identity.revoke(this.#manifest.id));
+    await this.#undo('token', () => this.#context.identity.revoke(this.#manifest.id));
   }
 
   /** Before its run begins, and again when the service has come anew: then for the same hosts. */
@@ -64,13 +67,13 @@ export class AppLease {
     const { hosts = [], uid } = spec ?? {};
     if (hosts.length === 0) return this.#closeWayOut();
     try {
-      if (!this.#around.optional.egress) throw new Error('plugin egress is not there');
-      await this.#around.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
-      // Where the Core may give nothing away its supervisor does, before each start and now.
-      if (again) await this.#around.appSupervisor.prepare(spec);
+      if (!this.#context.optional.egress) throw new Error('plugin egress is not there');
+      await this.#context.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
+      // The supervisor opens the way where the Core has no right to: before each start, and now.
+      if (again) await this.#context.appSupervisor.prepare(spec);
     } catch (thrown) {
       this.#noWayOut = { part: 'network.outbound', reason: reasonOf(thrown) };
-      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'an app has no way to its hosts');
+      this.#context.log.warn({ app: id, reason: reasonOf(thrown) }, 'an app has no way to its hosts');
     }
   }
 
@@ -78,22 +81,22 @@ export class AppLease {
   async closeSocket(reason: string): Promise<void> {
     this.#wayOut = undefined;
     await this.#closeWayOut();
-    await this.#undo('socket', () => this.#around.appSockets.close(this.#manifest.id, reason));
+    await this.#undo('socket', () => this.#context.appSockets.close(this.#manifest.id, reason));
   }
 
   async #closeWayOut(): Promise<void> {
-    await this.#undo('way out', async () => this.#around.optional.egress?.close(this.#manifest.id));
+    await this.#undo('way out', async () => this.#context.optional.egress?.close(this.#manifest.id));
   }
 
   /** Everything back. */
   async end(): Promise<void> {
     await this.voidToken();
-    await this.#undo('grants', () => this.#around.grants.clear({ kind: 'app', id: this.#manifest.id }));
+    await this.#undo('grants', () => this.#context.grants.clear({ kind: 'app', id: this.#manifest.id }));
     this.#functionsLeftOut = [];
-    await this.#undo('functions', async () => this.#around.optional.functions?.unregister(this.#manifest.id));
+    await this.#undo('functions', async () => this.#context.optional.functions?.unregister(this.#manifest.id));
   }
 
-  /** What of the manifest is not in force, and why. */
+  /** Parts of the manifest that are not in force, with the reason. */
   get leftOut(): readonly AppLeftOut[] {
     const refused = [this.#configRefused, this.#noWayOut].flatMap((one) => one ?? []);
     return [...refused, ...this.#functionsLeftOut, ...inactiveParts(this.#manifest)];
@@ -104,36 +107,36 @@ export class AppLease {
     const { id, functions } = this.#manifest;
     if (!functions || functions.length === 0) return;
     try {
-      const answer = await this.#around.optional.functions?.offer({ app: id, functions });
+      const answer = await this.#context.optional.functions?.offer({ app: id, functions });
       this.#functionsLeftOut = (answer?.leftOut ?? []).map(partOf);
     } catch (thrown) {
-      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'functions of the manifest are not registered');
+      this.#context.log.warn({ app: id, reason: reasonOf(thrown) }, 'functions of the manifest are not registered');
     }
   }
 
   /** The registry has changed: one that lacked something may have come in. */
   async lookForFunctions(): Promise<void> {
     const { id } = this.#manifest;
-    this.#functionsLeftOut = ((await this.#around.optional.functions?.leftOut({ app: id })) ?? []).map(partOf);
+    this.#functionsLeftOut = ((await this.#context.optional.functions?.leftOut({ app: id })) ?? []).map(partOf);
   }
 
   async describeConfig(): Promise<void> {
     const { id, config } = this.#manifest;
     if (!config) return;
     try {
-      await this.#around.optional.config?.describeApp(id, config);
+      await this.#context.optional.config?.describeApp(id, config);
       this.#configRefused = undefined;
     } catch (thrown) {
       this.#configRefused = { part: 'config', reason: reasonOf(thrown) };
-      this.#around.log.warn({ app: id, reason: reasonOf(thrown) }, 'configuration of the manifest is not in force');
+      this.#context.log.warn({ app: id, reason: reasonOf(thrown) }, 'configuration of the manifest is not in force');
     }
   }
 
   async #addresses(): Promise<{ readonly http: string; readonly url: string | undefined }> {
-    const addresses = (await this.#around.optional.http?.addresses()) ?? [];
+    const addresses = (await this.#context.optional.http?.addresses()) ?? [];
     const socket = addresses.find((address) => address.startsWith('unix:'))?.slice('unix:'.length);
     return {
-      http: socket ?? join(this.#around.device.paths.run, 'core.sock'),
+      http: socket ?? join(this.#context.device.paths.run, 'core.sock'),
       url: addresses.find((address) => address.startsWith('http:')),
     };
   }
@@ -143,7 +146,10 @@ export class AppLease {
     try {
       await undo();
     } catch (thrown) {
-      this.#around.log.warn({ app: this.#manifest.id, part, reason: reasonOf(thrown) }, 'cannot take back from an app');
+      this.#context.log.warn(
+        { app: this.#manifest.id, part, reason: reasonOf(thrown) },
+        'cannot take back from an app',
+      );
     }
   }
 }

@@ -118,7 +118,7 @@ async function checkIcon({ icon }: AppManifest, file: string, name: string): Pro
   if (!bytes.subarray(0, PNG.length).equals(PNG)) refuse('it is no PNG');
 }
 
-/** Where the fault is: of a member that is too many, or has no name that it may have, that member itself. */
+/** Path of the fault: for an unknown or badly named member, the path of that member. */
 function pathOf(error: ErrorObject): Path {
   const path = error.instancePath
     .split('/')
@@ -129,7 +129,7 @@ function pathOf(error: ErrorObject): Path {
   return typeof extra === 'string' ? [...path, extra] : path;
 }
 
-/** What somebody else wrote stays in its line. */
+/** Escapes control characters: the text comes from others and must stay in its line. */
 function shown(path: Path): string {
   return path.join('.').replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
 }

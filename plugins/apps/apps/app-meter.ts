@@ -6,7 +6,7 @@ import { ENTRY_BYTES, type FolderSize, folderSize } from './folder-size.ts';
 
 const LOOK_MS = 5_000;
 const STORAGE_MS = 300_000;
-/** What a full store is given to become smaller by itself. */
+/** Time that an app with a full store has to make room by itself. */
 const GRACE_MS = 60_000;
 
 export interface MeterOptions {
@@ -15,7 +15,7 @@ export interface MeterOptions {
   readonly supervisor: AppSupervisor;
   readonly apps: () => readonly App[];
   readonly publish: (event: BudgetChange & { readonly app: string; readonly name: string }) => void;
-  /** What becomes of an app that keeps more than its budget. */
+  /** Policy for an app that keeps more than its budget. */
   readonly storage: 'stop' | 'warn';
 }
 
@@ -42,7 +42,7 @@ export class AppMeter {
     else this.#begin();
   }
 
-  /** What it takes at this moment. */
+  /** Measures the current usage. */
   async look(app: App): Promise<void> {
     const { run } = app;
     if (run === undefined) return;

@@ -27,7 +27,7 @@ const STATUS: JsonSchema = {
     restarts: { type: 'integer' },
     lastEnd: {
       type: 'object',
-      description: 'How it last came to an end that nobody asked for, and how often it did.',
+      description: 'Its last unrequested end, and the number of such ends.',
       properties: {
         reason: { type: 'string' },
         at: { type: 'integer', description: 'milliseconds since the Unix epoch' },
@@ -145,7 +145,7 @@ export function appOperations(
   ];
 }
 
-/** What other apps need to know of an app, and no more: its last output may hold anything. */
+/** The status that other apps may see: the last output may hold anything, so it is left out. */
 function withoutInnards({ id, name, version, title, state, since, restarts }: AppStatus): AppStatus {
   return { id, name, version, title, state, since, restarts, capabilities: [], denied: [], leftOut: [] };
 }

@@ -3,7 +3,7 @@ import type { GuestPlace } from '@device-core/plugin-api/inside/app-spec';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 
-/** Where the things of one app lie. */
+/** Folders of one app. */
 export interface AppPlace {
   readonly data: string;
   readonly cache: string;
@@ -18,7 +18,7 @@ export function placeOf(manifest: AppManifest, paths: DeviceInfo['paths']): AppP
   };
 }
 
-/** Where the sockets of a run lie as a rule: for what is told of an app that does not run. */
+/** Usual sockets of a run, for reports about an app that does not run. */
 export function usualAddresses(
   { name }: AppManifest,
   { run }: DeviceInfo['paths'],

@@ -2,13 +2,13 @@ import { reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import type { AppSupervisor, GuestEnd, GuestStart } from '@device-core/plugin-api/services/app-supervisor';
 
-/** What runs of an app now. */
+/** The current run of an app. */
 export interface AppRun {
   /** The supervisor's name for it. */
   readonly run: string;
-  /** Of its first process, which may be that of its walls. */
+  /** Pid of the first process, which may be that of the sandbox. */
   readonly leader: number;
-  /** Of the program itself, as far as it is known. */
+  /** Pid of the program itself, as far as it is known. */
   pid: number;
   /** Never rejects. */
   readonly ended: Promise<GuestEnd>;
@@ -16,7 +16,7 @@ export interface AppRun {
 
 export async function startRun(supervisor: AppSupervisor, spec: AppSpec, start: GuestStart): Promise<AppRun> {
   const { run, leader, pid } = await supervisor.start(spec, start);
-  // Where the supervisor goes, apps go as well.
+  // The end of the supervisor ends its apps as well.
   const ended = supervisor.ended(run).catch((thrown): GuestEnd => ({ cause: 'stopped', reason: reasonOf(thrown) }));
   return { run, leader: leader.pid, pid: pid ?? leader.pid, ended };
 }

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 /** Apps of a checkout take the library for apps from there. */
 const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));
 
-/** What a program of this folder reads besides the system and the folder: its runtime's own files, packages of a checkout. */
+/** Files that a program of this folder reads besides the system and the folder: the runtime, packages of a checkout. */
 export function besideOf(program: string, folder: string): readonly string[] {
   const real = realpathSync(program);
   const runtime = basename(dirname(real)) === 'bin' ? [join(dirname(dirname(real)), 'lib')] : [];
-  // What is not there is not asked for: a warden knows the folders of the device, and no others.
+  // Missing folders are left out: a warden knows the folders of the device, and no others.
   return [real, ...runtime, API, realpathSync(folder), ...packageFolders(folder).filter((path) => existsSync(path))];
 }
 
@@ -47,7 +47,7 @@ function packageFolders(folder: string): string[] {
   return [join(above, 'node_modules'), join(above, 'package.json'), ...linkedApi(above), ...packageFolders(above)];
 }
 
-/** Where a link to the plugin-api of a checkout leads, seen from the node_modules in which it stands. */
+/** Target of a link to the plugin-api of a checkout, resolved from the node_modules in which it stands. */
 function linkedApi(above: string): readonly string[] {
   const scope = join(above, 'node_modules', '@device-core');
   try {

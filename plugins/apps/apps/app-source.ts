@@ -6,7 +6,7 @@ const MIB = 1 << 20;
 const WHY = 'Shows which app takes more than it should';
 const NAMED = { level: 'full', why: WHY } as const;
 
-/** What a budget is as a metric: by which number its unit is multiplied. */
+/** Budgets as metrics: name, unit, factor, description. */
 const BUDGETS = {
   memory: ['device.app.memory.usage', 'By', MIB, 'Memory of an app, all its processes'],
   cpu: ['device.app.cpu.utilization', '1', 0.01, 'Processors that an app takes'],
@@ -17,7 +17,7 @@ const BUDGETS = {
   Record<Budget, readonly [name: string, unit: string, factor: number, description: string]>
 >;
 
-/** What was last seen of the apps; nothing is looked at anew for it. */
+/** Metrics of the last measurements; collecting measures nothing anew. */
 export function appSource(apps: () => readonly App[]): MetricSource {
   return {
     collect: async () => {

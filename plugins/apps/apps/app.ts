@@ -5,6 +5,7 @@ import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
 import type { GuestEnd, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
 import type { AppManifest, AppState, AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppBudget } from './app-budget.ts';
+import type { AppContext } from './app-context.ts';
 import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
@@ -18,14 +19,13 @@ import { Liveness, processorWait } from './liveness.ts';
 import { pingApp, pingLimits } from './ping.ts';
 import { RateLimit } from './rate-limit.ts';
 import { refusalsSince } from './refusals.ts';
-import type { Surroundings } from './surroundings.ts';
 import { Turns } from './turns.ts';
 
 /** Told with their code: somebody has to do something about them. */
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const START_MS = 10_000;
 const STOP_MS = 3_000;
-/** What an app may take when the whole plugin stops: less than the plugin's own time. */
+/** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
 
 type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
@@ -35,17 +35,16 @@ export class App {
   readonly manifest: AppManifest;
   readonly folder: string;
   readonly grants: AppGrants;
-  /** What it took. */
   readonly budget: AppBudget;
-  /** Of log.write. */
+  /** Limit of log.write. */
   readonly logRate: RateLimit;
-  /** Of what it prints, as far as it is shown in the terminal. */
+  /** Limit of output lines shown in the terminal. */
   readonly outputRate: RateLimit;
   /** Its folder was named by somebody: it is a developer's, not installed. */
   readonly #named: boolean;
   #shouting: Disposable | undefined;
   readonly #place: AppPlace;
-  readonly #around: Surroundings;
+  readonly #context: AppContext;
   readonly #lease: AppLease;
   readonly #crashes: AppCrashes;
   readonly #changed: (app: App) => void;
@@ -53,7 +52,7 @@ export class App {
   #state: AppState = 'stopped';
   #reason: string | undefined;
   #crash: CrashLine | undefined;
-  /** What it was refused in the run that crashed. */
+  /** Refusals of the run that crashed. */
   #refused = '';
   #launchedAt = 0;
   /** How it last came to an end by itself, and how often it did. */
@@ -74,26 +73,26 @@ export class App {
   readonly heard: LastHeard;
   #complaint: CoreError | undefined;
 
-  constructor(manifest: AppManifest, folder: string, around: Surroundings, changed: (app: App) => void) {
-    this.#named = dirname(folder) !== join(around.device.paths.var, 'apps');
+  constructor(manifest: AppManifest, folder: string, context: AppContext, changed: (app: App) => void) {
+    this.#named = dirname(folder) !== join(context.device.paths.var, 'apps');
     this.manifest = manifest;
     this.folder = folder;
-    this.#around = around;
+    this.#context = context;
     this.#changed = changed;
-    this.#since = around.scope.clock.now();
-    this.#entered = around.scope.clock.monotonic();
-    this.heard = new LastHeard(around.scope.clock);
-    this.#turns = new Turns((reason) => around.log.error({ app: manifest.id, reason }, 'a change of an app failed'));
-    this.#place = placeOf(manifest, around.device.paths);
-    this.#lease = new AppLease(manifest, around);
-    const { scope, device, config, log } = around;
+    this.#since = context.scope.clock.now();
+    this.#entered = context.scope.clock.monotonic();
+    this.heard = new LastHeard(context.scope.clock);
+    this.#turns = new Turns((reason) => context.log.error({ app: manifest.id, reason }, 'a change of an app failed'));
+    this.#place = placeOf(manifest, context.device.paths);
+    this.#lease = new AppLease(manifest, context);
+    const { scope, device, config, log } = context;
     this.#crashes = new AppCrashes({ manifest, limits: config.crash, paths: device.paths, clock: scope.clock, log });
     this.#reason = this.#crashes.quarantine;
     if (this.#reason !== undefined) this.#state = 'quarantined';
-    this.grants = new AppGrants(manifest, folder, around);
-    this.budget = new AppBudget(limitsOf(manifest.resources, around.config.ceilings));
-    this.logRate = new RateLimit(around.config.logRate);
-    this.outputRate = new RateLimit(around.config.logRate);
+    this.grants = new AppGrants(manifest, folder, context);
+    this.budget = new AppBudget(limitsOf(manifest.resources, context.config.ceilings));
+    this.logRate = new RateLimit(context.config.logRate);
+    this.outputRate = new RateLimit(context.config.logRate);
   }
 
   get state(): AppState {
@@ -105,7 +104,7 @@ export class App {
     return this.#reason;
   }
 
-  /** What is wrong with its app.yaml now, which is why the last good one is in force. */
+  /** Fault of the present app.yaml, because of which the last good one is in force. */
   get complaint(): CoreError | undefined {
     return this.#complaint;
   }
@@ -172,8 +171,8 @@ export class App {
     return this.#turns.take(async () => {
       const ran = this.active;
       const { stopTimeoutMs = STOP_MS } = this.manifest.lifecycle ?? {};
-      // Where nobody can stop it, it runs on as it did.
-      if (this.#process) await this.#around.appSupervisor.stop(this.#process.run, stopTimeoutMs);
+      // A stop that fails throws before any change: the app runs on.
+      if (this.#process) await this.#context.appSupervisor.stop(this.#process.run, stopTimeoutMs);
       if (ran) await this.#end(reason, 'stopped');
       await work().finally(() => (ran ? this.#launch() : undefined));
     });
@@ -191,7 +190,7 @@ export class App {
     return this.#process?.run;
   }
 
-  /** Where it keeps what it stores. */
+  /** Folders of its data and cache. */
   get folders(): { readonly data: string; readonly cache: string } {
     return this.#place;
   }
@@ -220,7 +219,7 @@ export class App {
 
   /** It has none, and is given as long as for its start. */
   #awaitSession(): void {
-    if (!this.#awaitsSession || this.#around.scope.signal.aborted) return;
+    if (!this.#awaitsSession || this.#context.scope.signal.aborted) return;
     const limit = this.#startTimeout;
     const process = this.#process;
     this.#lostSession?.[Symbol.dispose]();
@@ -261,7 +260,7 @@ export class App {
   }
 
   async #launch(): Promise<void> {
-    if (this.#turns.signal.aborted || this.#around.scope.signal.aborted) return;
+    if (this.#turns.signal.aborted || this.#context.scope.signal.aborted) return;
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
     this.#health = undefined;
@@ -273,8 +272,8 @@ export class App {
     await this.#endProcess(0); // of a stop that failed
     let process: AppRun;
     try {
-      await this.#around.stored.check(this.folder);
-      const uid = await userOf(this, this.#around);
+      await this.#context.stored.check(this.folder);
+      const uid = await userOf(this, this.#context);
       process = await this.#spawn(await this.#lease.take(await this.grants.settle(), uid));
     } catch (thrown) {
       const refused = thrown instanceof CoreError && REFUSALS.includes(thrown.code);
@@ -285,7 +284,7 @@ export class App {
     if (outcome === 'cancelled') return;
     if (outcome === 'ready') {
       const known = this.#ready(process);
-      // Who has a session runs already, so that this takes no time.
+      // With a session the app runs already, so that this takes no time.
       if (this.#awaitsSession) await known;
       this.#enter('running');
       this.heard.now();
@@ -301,13 +300,13 @@ export class App {
     }
   }
 
-  /** What a run of it sees now, or would see. */
+  /** Spec of the present run, or of the next one. */
   spec(addresses?: Lent['addresses']): Promise<AppSpec> {
-    return specOfRun(this, this.grants.decision, this.#around, addresses);
+    return specOfRun(this, this.grants.decision, this.#context, addresses);
   }
 
   async #spawn({ addresses, token }: Lent): Promise<AppRun> {
-    const { config, appSupervisor } = this.#around;
+    const { config, appSupervisor } = this.#context;
     const { manifest } = this;
     const spec = await this.spec(addresses);
     await this.#lease.openWayOut(spec);
@@ -336,9 +335,9 @@ export class App {
   /** Limits that would have held up its start hold from now on, and by now its program is known. */
   async #ready(process: AppRun): Promise<void> {
     try {
-      process.pid = (await this.#around.appSupervisor.ready(process.run)).pid ?? process.pid;
+      process.pid = (await this.#context.appSupervisor.ready(process.run)).pid ?? process.pid;
     } catch (thrown) {
-      this.#around.log.warn({ app: this.manifest.id, reason: reasonOf(thrown) }, 'cannot set the limits of an app');
+      this.#context.log.warn({ app: this.manifest.id, reason: reasonOf(thrown) }, 'cannot set the limits of an app');
     }
   }
 
@@ -346,13 +345,13 @@ export class App {
   #watch(process: AppRun): void {
     if (!this.#awaitsSession) return;
     const { id, health } = this.manifest;
-    const limits = pingLimits(this.#around.config.ping, health?.liveness);
+    const limits = pingLimits(this.#context.config.ping, health?.liveness);
     this.#liveness = new Liveness({
       label: id,
-      scope: this.#around.scope,
+      scope: this.#context.scope,
       limits,
       pid: process.leader,
-      ask: (signal) => pingApp(this.#around.appSockets, id, [...this.#sessions], limits, signal),
+      ask: (signal) => pingApp(this.#context.appSockets, id, [...this.#sessions], limits, signal),
       hung: (reason) =>
         void this.#turns.takeQuietly(async () => {
           if (this.#process === process && this.#state === 'running') await this.#crashed(reason);
@@ -373,7 +372,7 @@ export class App {
   }
 
   get #clock(): Clock {
-    return this.#around.scope.clock;
+    return this.#context.scope.clock;
   }
 
   async #exited(process: AppRun, exit: GuestEnd): Promise<void> {
@@ -388,12 +387,12 @@ export class App {
     const ran = this.#state === 'running' ? now - this.#entered : 0;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
     const wellDone = exit?.code === 0 && this.#state === 'running';
-    const { appSupervisor } = this.#around;
+    const { appSupervisor } = this.#context;
     const run = this.#process?.run;
     const words = wellDone || run === undefined ? [] : await lastWords(appSupervisor, this.manifest.name, run);
     if (!wellDone) {
       this.#crash = crashLine(words, this.folder);
-      this.#refused = await refusalsSince(this.#around.grants, this.manifest.id, this.#launchedAt);
+      this.#refused = await refusalsSince(this.#context.grants, this.manifest.id, this.#launchedAt);
     }
     this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
@@ -403,9 +402,9 @@ export class App {
       return this.#end(`${this.#crashes.count} crashes in a short time; the last one: ${reason}`, 'quarantined');
     await this.#lease.voidToken();
     await this.#endProcess(0);
-    if (this.#around.scope.signal.aborted) return;
+    if (this.#context.scope.signal.aborted) return;
     this.#enter('backoff', reason);
-    this.#retry = this.#around.scope.timeout(`restart of ${this.manifest.id}`, pause, () =>
+    this.#retry = this.#context.scope.timeout(`restart of ${this.manifest.id}`, pause, () =>
       this.#turns.takeQuietly(async () => {
         if (this.#state !== 'backoff') return;
         this.#restarts += 1;
@@ -423,7 +422,7 @@ export class App {
     if (this.#process) this.#enter('stopping', reason);
     await this.#lease.closeSocket(reason);
     const grace = state === 'stopped' ? (this.manifest.lifecycle?.stopTimeoutMs ?? STOP_MS) : 0;
-    await this.#endProcess(this.#around.scope.signal.aborted ? Math.min(grace, LAST_STOP_MS) : grace);
+    await this.#endProcess(this.#context.scope.signal.aborted ? Math.min(grace, LAST_STOP_MS) : grace);
     await giveBack();
     this.#enter(state, reason);
   }
@@ -433,7 +432,7 @@ export class App {
     [this.#lostSession, this.#liveness, this.#shouting] = [undefined, undefined, undefined];
     const process = this.#process;
     if (!process) return;
-    await this.#around.appSupervisor.stop(process.run, graceMs).catch(async (thrown: unknown) => {
+    await this.#context.appSupervisor.stop(process.run, graceMs).catch(async (thrown: unknown) => {
       // It stays known: the next start or stop tries again.
       await this.#lease.closeSocket('its processes could not be ended');
       await this.#lease.end();
@@ -469,12 +468,12 @@ export class App {
 
   /** A line of log.write. */
   write(line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
-    return this.#around.appSupervisor.write(this.manifest.name, line);
+    return this.#context.appSupervisor.write(this.manifest.name, line);
   }
 
-  /** What a developer's app complains about stands in the terminal, too, as much of it as can be read. */
+  /** Complaints of a developer's app go to the terminal, too, at a readable rate. */
   #shout({ level, from, text }: OutputLine): void {
-    const { log } = this.#around;
+    const { log } = this.#context;
     const quiet = level === 'debug' || level === 'info' || from === 'log';
     if (quiet || this.outputRate.take(this.#clock.monotonic()) > 0) return;
     log[level]({ app: this.manifest.id, from }, text);

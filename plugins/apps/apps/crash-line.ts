@@ -1,4 +1,4 @@
-/** Of what an app wrote before it ended, the line that says why: the message of the error, and where in its own code it happened. Pure. */
+/** Cause of a crash from the last lines of an app: the message of the error, and the place in its own code. Pure. */
 
 export interface CrashLine {
   /** `TypeError: cannot read x (main.js:5)`. It may hold what the app works with: not for others. */

@@ -5,11 +5,11 @@ import { type Decision, decide } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { AppContext } from './app-context.ts';
 import { BY_APP } from './app-operations.ts';
 import { ASK, ASK_REQUIRED } from './diff-operation.ts';
 import { mayBeGranted } from './grant-operations.ts';
 import type { Supervisor } from './supervisor.ts';
-import type { Surroundings } from './surroundings.ts';
 import type { TriedApps } from './tried-apps.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
@@ -31,7 +31,7 @@ export interface Description
 
 export function describeOperation(
   supervisor: Supervisor,
-  around: Surroundings,
+  context: AppContext,
   tried: TriedApps,
   mayAdminister: (call: CallContext) => boolean,
 ): Operation<{ readonly id: string }, Description> {
@@ -69,8 +69,8 @@ export function describeOperation(
           verb: `see what ${id} asks for`,
           reason: `${callerName(call.caller)} is neither that app nor a holder of system.apps`,
         });
-      await around.consents.look(id);
-      const asks = decide(manifest, { skuGrants: around.device.grants, ...around.consents.rulesFor(id) });
+      await context.consents.look(id);
+      const asks = decide(manifest, { skuGrants: context.device.grants, ...context.consents.rulesFor(id) });
       const isTried = tried.apps.some((one) => one.id === id);
       return {
         ...{ id, version, title },
@@ -78,11 +78,11 @@ export function describeOperation(
         ...(author === undefined ? {} : { author }),
         ...(license === undefined ? {} : { license }),
         ...(events === undefined ? {} : { events }),
-        origin: isTried ? 'trial' : around.stored.has(folder) ? 'package' : 'folder',
+        origin: isTried ? 'trial' : context.stored.has(folder) ? 'package' : 'folder',
         hasSettings: config?.schema !== undefined,
         asks: asks.map((ask) => ({
           ...ask,
-          grantable: around.consents.askable && mayBeGranted(id, ask.capability, around),
+          grantable: context.consents.askable && mayBeGranted(id, ask.capability, context),
         })),
       };
     },

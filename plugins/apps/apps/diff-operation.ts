@@ -7,8 +7,8 @@ import { type Decision, type Difference, decide, difference, grantsOf } from '@d
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { AppContext } from './app-context.ts';
 import type { Supervisor } from './supervisor.ts';
-import type { Surroundings } from './surroundings.ts';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };
 
@@ -24,7 +24,7 @@ const BY: Readonly<Record<string, JsonSchema>> = {
   from: { enum: ['sku', 'consent', 'policy', 'catalogue'] },
   line: TEXT,
 };
-/** What is decided about a capability that an app asks for. */
+/** Decision about a capability that an app asks for. */
 export const ASK_REQUIRED = ['capability', 'summary', 'reason', 'optional', 'verdict', 'by'];
 export const ASK: Readonly<Record<string, JsonSchema>> = {
   capability: TEXT,
@@ -74,13 +74,13 @@ export interface AppDifference extends Omit<Difference, 'asked' | 'told'> {
 
 export function diffOperation(
   supervisor: Supervisor,
-  around: Surroundings,
+  context: AppContext,
 ): Operation<{ readonly source: string }, AppDifference> {
   return {
     name: 'apps.diff',
     summary: 'What a package or a folder asks for beyond what is installed',
     description:
-      'Nothing is installed and nobody is asked. Capabilities with the rule that decides, budgets, functions.',
+      'Nothing is installed and no question is put. Capabilities with the rule that decides, budgets, functions.',
     params: exactly({
       source: {
         ...TEXT,
@@ -97,11 +97,11 @@ export function diffOperation(
     timeoutMs: 120_000,
     async run({ source }, { signal }) {
       const upload = source.startsWith(UPLOAD) ? source.slice(UPLOAD.length) : undefined;
-      const place = upload === undefined ? source : await around.stored.uploaded(upload);
+      const place = upload === undefined ? source : await context.stored.uploaded(upload);
       const next = await manifestOf(place, supervisor, signal);
       const former = supervisor.all().find(({ manifest }) => manifest.id === next.id)?.manifest;
-      await around.consents.look(next.id);
-      const rules = { skuGrants: around.device.grants, ...around.consents.rulesFor(next.id) };
+      await context.consents.look(next.id);
+      const rules = { skuGrants: context.device.grants, ...context.consents.rulesFor(next.id) };
       const held = former ? grantsOf(decide(former, rules)) : [];
       const { asked, told, ...more } = difference(former, next, held);
       const open = [...asked, ...told].map(({ capability: id, params, reason, optional }) => ({

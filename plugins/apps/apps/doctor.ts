@@ -1,4 +1,4 @@
-/** What the system's kernel keeps the apps of this device from, and what could be done for more. */
+/** Limits that the system's kernel enforces on the apps of this device, and remedies for those it cannot. */
 import {
   type AppSupervisor,
   ENFORCED,
@@ -8,7 +8,7 @@ import {
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 
-/** What the SKU demands; below it no app starts. */
+/** Enforcement that the SKU demands; below it no app starts. */
 export type Demand = Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>;
 
 export interface Checked {

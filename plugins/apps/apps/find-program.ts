@@ -54,7 +54,7 @@ async function runnable(file: string): Promise<boolean> {
   }
 }
 
-/** What the system does not find is what its first line asks for. */
+/** A program that exists and is not found lacks the interpreter of its first line. */
 function missing(thrown: unknown): string {
   const absent = (thrown as NodeJS.ErrnoException).code === 'ENOENT';
   return `${reasonOf(thrown)}${absent ? ' (is the program after #! in its first line there?)' : ''}`;

@@ -1,7 +1,7 @@
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What a folder takes of the disk. */
+/** Size of a folder on the disk. */
 export interface FolderSize {
   readonly bytes: number;
   /** Files and folders. */

@@ -17,8 +17,9 @@ export interface GrantRules extends Rules {
 }
 
 /**
- * What of its declared capabilities an app gets: by the SKU, the kept answers and the policy (decisions D2, decision record 82). An app starts also
- * without a capability that it did not call optional: READY tells it what it holds.
+ * Decides which declared capabilities an app gets: by the SKU, the kept answers and the policy (decisions D2,
+ * decision record 82). An app starts also without a capability that it did not call optional: READY tells it which
+ * ones it holds.
  */
 export function decideGrants(manifest: AppManifest, rules: GrantRules): GrantDecision {
   const decisions = decide(manifest, rules);

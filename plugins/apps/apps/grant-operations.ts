@@ -15,9 +15,9 @@ import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest, AppStatus } from '@device-core/plugin-api/services/apps';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
+import type { AppContext } from './app-context.ts';
 import { BY_APP, CHANGE_MS, ONE_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';
-import type { Surroundings } from './surroundings.ts';
 
 const CAPABILITY: JsonSchema = {
   type: 'string',
@@ -32,15 +32,15 @@ interface Params {
 }
 type OneApp = { readonly app: AppStatus };
 
-export function grantOperations(supervisor: Supervisor, around: Surroundings): readonly Operation<never, unknown>[] {
+export function grantOperations(supervisor: Supervisor, context: AppContext): readonly Operation<never, unknown>[] {
   const subjectOf = async (named: string, capability: string): Promise<ActSubject> => {
     const { manifest } = supervisor.find(named);
     const { id, title, version, capabilities } = manifest;
     const asked = capabilities.filter((one) => one.id === capability);
     if (!describeCapability(capability)) throw unknownCapability(capability);
     if (asked.length === 0) throw notAsked('grant', capability, manifest);
-    const rules = { ...around.consents.rulesFor(id), skuGrants: around.device.grants, whole: capabilities };
-    const signer = await around.stored.signerOf(id);
+    const rules = { ...context.consents.rulesFor(id), skuGrants: context.device.grants, whole: capabilities };
+    const signer = await context.stored.signerOf(id);
     const what = decide({ id, capabilities: asked }, rules).map(itemOf);
     return { id, title, version, what, ...(signer === undefined ? {} : { signer }) };
   };
@@ -79,9 +79,9 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
       const { manifest } = supervisor.find(id);
       if (!describeCapability(capability)) throw unknownCapability(capability);
       const named = capabilitiesOf(manifest, capability as CapabilityId);
-      const said = { allowed: verb === 'grant', by: callerName(call.caller), at: around.scope.clock.now() };
+      const said = { allowed: verb === 'grant', by: callerName(call.caller), at: context.scope.clock.now() };
       const answers = answersAbout(manifest, named, said);
-      await around.consents.keep(manifest.id, answers);
+      await context.consents.keep(manifest.id, answers);
       await supervisor.regrant(manifest.id);
       return { app: await supervisor.status(manifest.id) };
     },
@@ -98,8 +98,8 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
           throw new CoreError('APP_CONFLICT', { verb: `grant ${capability} to`, app: manifest.id, reason });
         };
         if (!manifest.capabilities.some(({ id }) => id === capability)) throw notAsked('grant', capability, manifest);
-        if (mayBeGranted(manifest.id, capability, around)) return [capability];
-        const { line } = rulingOf(around.consents.rulesFor(manifest.id).policy, capability);
+        if (mayBeGranted(manifest.id, capability, context)) return [capability];
+        const { line } = rulingOf(context.consents.rulesFor(manifest.id).policy, capability);
         const sku = skuGrantLine(manifest.id, capability);
         const why =
           classOf(capability) === 'oem' ? `class oem comes from the SKU alone (${line})` : `the SKU says ${line}`;
@@ -115,7 +115,7 @@ export function grantOperations(supervisor: Supervisor, around: Surroundings): r
       },
       (manifest, capability) => {
         const declared = manifest.capabilities.map(({ id }) => id);
-        // What it contains goes with it, and what contains it cannot stay.
+        // Capabilities that it contains go with it, and those that contain it cannot stay.
         const all = declared.filter((one) => implies(capability, one) || implies(one, capability));
         if (all.length === 0) throw notAsked('revoke', capability, manifest);
         return all;
@@ -134,12 +134,12 @@ function notAsked(verb: 'grant' | 'revoke', capability: string, { id, capabiliti
 }
 
 /** Neither the policy nor its class keeps the operator from granting it to this app. */
-export function mayBeGranted(app: string, capability: string, around: Surroundings): boolean {
-  const { ruling } = rulingOf(around.consents.rulesFor(app).policy, capability);
-  return ruling !== 'deny' || isNamed(app, capability, around);
+export function mayBeGranted(app: string, capability: string, context: AppContext): boolean {
+  const { ruling } = rulingOf(context.consents.rulesFor(app).policy, capability);
+  return ruling !== 'deny' || isNamed(app, capability, context);
 }
 
-function isNamed(app: string, capability: string, { device }: Surroundings): boolean {
+function isNamed(app: string, capability: string, { device }: AppContext): boolean {
   return [app, '*'].some((whose) => device.grants[whose]?.some((grant) => implies(grant, capability)));
 }
 

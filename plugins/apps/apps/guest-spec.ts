@@ -1,11 +1,11 @@
 import { dirname } from 'node:path';
 import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/inside/app-spec';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
+import type { AppContext } from './app-context.ts';
 import { placeOf, usualAddresses } from './app-place.ts';
 import { besideOf } from './app-sandbox.ts';
 import { findProgram } from './find-program.ts';
 import type { GrantDecision } from './grant-decision.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Path of its own socket; the shared one; the address of REST by TCP. */
 export type GuestAddresses = Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
@@ -14,12 +14,12 @@ export type GuestAddresses = Pick<GuestPlace, 'rpc' | 'shared' | 'url'>;
 export async function specOfRun(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
   { granted, claims }: GrantDecision,
-  around: Pick<Surroundings, 'appSupervisor' | 'config' | 'device' | 'stored'>,
-  addresses: GuestAddresses = usualAddresses(manifest, around.device.paths),
+  context: Pick<AppContext, 'appSupervisor' | 'config' | 'device' | 'stored'>,
+  addresses: GuestAddresses = usualAddresses(manifest, context.device.paths),
 ): Promise<AppSpec> {
-  const { config, device, stored } = around;
+  const { config, device, stored } = context;
   const program = await findProgram(manifest.exec.command, folder, config.path);
-  const uid = await userOf({ manifest, folder }, around);
+  const uid = await userOf({ manifest, folder }, context);
   const { path, lang } = config;
   return specOf({ ...manifest, capabilities: claims }, granted, config, {
     ...placeOf(manifest, device.paths),
@@ -37,7 +37,7 @@ export async function specOfRun(
  */
 export async function userOf(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
-  { appSupervisor, stored }: Pick<Surroundings, 'appSupervisor' | 'stored'>,
+  { appSupervisor, stored }: Pick<AppContext, 'appSupervisor' | 'stored'>,
 ): Promise<number | undefined> {
   if (!stored.has(folder) && (await appSupervisor.enforcement()).by !== 'systemd') return undefined;
   return stored.uidOf(manifest.id);

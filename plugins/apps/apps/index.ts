@@ -19,6 +19,7 @@ import { consents, prompts } from '@device-core/plugin-api/services/prompts';
 import { metrics } from '@device-core/plugin-api/telemetry';
 import { type Catalog, MANIFEST } from './app-catalog.ts';
 import { AppConsents } from './app-consents.ts';
+import type { AppContext, AppsConfig } from './app-context.ts';
 import { healthOf } from './app-health.ts';
 import { AppManifestReader } from './app-manifest.ts';
 import { AppMeter } from './app-meter.ts';
@@ -36,7 +37,6 @@ import { reportingOperations } from './reporting-operations.ts';
 import { sandboxOperation } from './sandbox-operation.ts';
 import { StoredAppList } from './stored-apps.ts';
 import { Supervisor } from './supervisor.ts';
-import type { AppsConfig, Surroundings } from './surroundings.ts';
 import { TriedApps } from './tried-apps.ts';
 import { tryOperations } from './try-operations.ts';
 import { usageOperations } from './usage-operations.ts';
@@ -45,7 +45,10 @@ import { useOperation } from './use-operations.ts';
 const CORE = fileURLToPath(new URL('../../../', import.meta.url));
 /** Apps register one function after the other. */
 const LOOK_MS = 50;
-/** Where the device does not become ready, or had become so before this plugin came, apps start nevertheless. */
+/**
+ * Apps start after this time at the latest: a device may not become ready, or have become so before this plugin
+ * started.
+ */
 const READY_AT_THE_LATEST_MS = 5_000;
 
 export const plugin = definePlugin({
@@ -57,7 +60,7 @@ export const plugin = definePlugin({
     const names = former.map(({ name }) => name);
     if (former.length > 0) host.log.warn({ apps: names }, 'apps of a former Core were still running and were ended');
 
-    const around: Surroundings = {
+    const context: AppContext = {
       ...services,
       device: info,
       scope: host.scope,
@@ -70,9 +73,11 @@ export const plugin = definePlugin({
     // After the apps, which see it until they end.
     host.scope.defer('shared socket', () => unshareSocket(info.paths.run));
     let ready = false;
-    const { search, tried } = await searchFor(host, info, around.stored, (catalog) => supervisor.adopt(catalog, ready));
+    const { search, tried } = await searchFor(host, info, context.stored, (catalog) =>
+      supervisor.adopt(catalog, ready),
+    );
     const supervisor = new Supervisor({
-      around,
+      context,
       inspect: (folder) => search.inspect(folder),
       refresh: () => search.look(),
       listenerFailed: (thrown) => host.log.error({ reason: reasonOf(thrown) }, 'a listener of app states failed'),
@@ -112,24 +117,24 @@ export const plugin = definePlugin({
       'sessions',
       services.appSockets.onSession((event) => supervisor.session(event)),
     );
-    useOptionalServices(host, around, supervisor);
-    followStore(host, around.stored, search);
-    followConsents(host, around, supervisor);
-    around.consents.followTrials((app) => tried.consentsOf(app));
+    useOptionalServices(host, context, supervisor);
+    followStore(host, context.stored, search);
+    followConsents(host, context, supervisor);
+    context.consents.followTrials((app) => tried.consentsOf(app));
 
     const mayAdminister = ({ caller }: { caller: Parameters<typeof callerName>[0] }) =>
       host.capabilities.holds(caller, 'system.apps');
     for (const operation of [
       ...appOperations(supervisor, mayAdminister),
-      ...grantOperations(supervisor, around),
-      describeOperation(supervisor, around, tried, mayAdminister) as Operation<never, unknown>,
-      diffOperation(supervisor, around) as Operation<never, unknown>,
+      ...grantOperations(supervisor, context),
+      describeOperation(supervisor, context, tried, mayAdminister) as Operation<never, unknown>,
+      diffOperation(supervisor, context) as Operation<never, unknown>,
       ...reportingOperations(supervisor, host.log, host.clock),
-      ...tryOperations({ tried, supervisor, around, developer: host.config.developer }),
+      ...tryOperations({ tried, supervisor, context, developer: host.config.developer }),
       useOperation(services.grants, (id) => supervisor.find(id), mayAdminister) as Operation<never, unknown>,
       ...usageOperations(supervisor, meter),
       logOperation(supervisor, services.appSupervisor),
-      sandboxOperation(supervisor, services.appSupervisor, () => around.device.paths.run) as Operation<never, unknown>,
+      sandboxOperation(supervisor, services.appSupervisor, () => context.device.paths.run) as Operation<never, unknown>,
       doctorOperation(services.appSupervisor, host.config.demand, host.config.insecure),
     ])
       host.scope.use(`operation ${operation.name}`, services.operations.add(operation));
@@ -143,7 +148,7 @@ export const plugin = definePlugin({
     });
     host.bus.subscribe('plugin.changed', async ({ payload }) => {
       if (!(payload as { readonly device?: boolean }).device) return;
-      around.device = await services.device.info();
+      context.device = await services.device.info();
       await supervisor.regrant();
     });
     host.provide(apps, supervisor);
@@ -158,8 +163,8 @@ export const plugin = definePlugin({
   },
 });
 
-function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings, supervisor: Supervisor): void {
-  const { optional } = around;
+function useOptionalServices(host: PluginHost<AppsConfig>, context: AppContext, supervisor: Supervisor): void {
+  const { optional } = context;
   const describe = async () => {
     await Promise.all(supervisor.all().map((app) => app.describe()));
   };
@@ -196,18 +201,14 @@ function useOptionalServices(host: PluginHost<AppsConfig>, around: Surroundings,
     scope.defer('http', () => void delete optional.http);
     // Apps that run on see the new socket in the folder that is shown to them.
     const socket = (await service.addresses()).find((address) => address.startsWith('unix:'));
-    if (socket !== undefined) await shareSocket(socket.slice('unix:'.length), around.device.paths.run);
+    if (socket !== undefined) await shareSocket(socket.slice('unix:'.length), context.device.paths.run);
     // It was made while everything ended.
-    if (host.scope.signal.aborted) await unshareSocket(around.device.paths.run);
+    if (host.scope.signal.aborted) await unshareSocket(context.device.paths.run);
   });
 }
 
-/** What was answered before, and what is answered now: apps that this means anything to start again. */
-function followConsents(
-  host: PluginHost<AppsConfig>,
-  { consents: answers }: Surroundings,
-  supervisor: Supervisor,
-): void {
+/** Kept and new answers: an app starts again when one changes its grants. */
+function followConsents(host: PluginHost<AppsConfig>, { consents: answers }: AppContext, supervisor: Supervisor): void {
   const regrant = (app?: string) =>
     supervisor.regrant(app).catch((thrown) => host.log.error({ reason: reasonOf(thrown) }, 'cannot take new grants'));
   host.when(consents, async (service, scope) => {

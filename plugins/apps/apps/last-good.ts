@@ -8,7 +8,7 @@ import type { AppManifestReader } from './app-manifest.ts';
 
 const FORMAT = 1;
 const MANIFEST = 'app.yaml';
-/** Of an installed app this is all that an uninstalled one leaves behind. */
+/** Files that an uninstalled app leaves behind; an installed one has more. */
 const DATA = ['data', 'cache', 'before', 'config.yaml'];
 /** A manifest that is replaced is away for a moment. */
 const AWAY_MS = 2_000;
@@ -47,7 +47,7 @@ export class LastGoodManifests {
     return all;
   }
 
-  /** What a newer Core wrote. */
+  /** Errors of files written by a newer Core. */
   get newer(): readonly CoreError[] {
     return [...this.#newer.values()];
   }
@@ -68,7 +68,10 @@ export class LastGoodManifests {
     }
   }
 
-  /** Where its manifest is away: is the app still there? `soon` is for a manifest that may just be replaced: look again after so many ms. */
+  /**
+   * Tells whether the app of a missing manifest is still there. `soon` is for a manifest that may just be replaced:
+   * look again after so many ms.
+   */
   async stillThere(folder: string, installed: boolean): Promise<{ readonly there: boolean; readonly soon?: number }> {
     const names = await readdir(folder).catch(() => undefined);
     if (!names || !this.#kept.has(folder)) return { there: false };
@@ -76,7 +79,7 @@ export class LastGoodManifests {
       this.#away.delete(folder);
       return { there: true };
     }
-    // What lies beside the manifest belongs to an app that is still there, except for its data.
+    // Files beside the manifest belong to an app that is still there, except for its data.
     if (!installed || names.some((name) => !DATA.includes(name))) return { there: true };
     const now = this.#options.clock.monotonic();
     const since = this.#away.get(folder) ?? now;

@@ -9,7 +9,7 @@ interface Asked {
   readonly lines?: number;
 }
 
-/** What an app wrote, wherever its supervisor keeps it. */
+/** Log lines of an app, wherever its supervisor keeps them. */
 export function logOperation(
   supervisor: Supervisor,
   below: AppSupervisor,

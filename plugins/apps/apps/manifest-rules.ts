@@ -1,4 +1,4 @@
-/** What the schema of app.yaml cannot say. Pure. */
+/** Rules for app.yaml beyond its schema. Pure. */
 
 import { implies, parseFilter, reasonOf } from '@device-core/plugin-api';
 import { type Complaint, hostOf, hostProblem, isReserved, nodeOf } from '@device-core/plugin-api/inside/app-spec';

@@ -13,7 +13,7 @@ export async function packageFile(folder: string, path: string, limit: number): 
     const root = await realpath(folder);
     const real = await realpath(join(root, path));
     if (!real.startsWith(root + sep)) throw refuse('it leads out of the package');
-    // What it was a moment ago is not followed if it is a link now, and a pipe keeps nobody waiting.
+    // A path that has become a link is not followed, and a pipe does not block.
     await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const { size } = await (async () => {
       const stat = await file.stat();

@@ -3,7 +3,10 @@ import type { Grants } from '@device-core/plugin-api/services/grants';
 /** A crash seldom follows from more. */
 const MOST = 3;
 
-/** What an app was refused since a moment (milliseconds since the Unix epoch), as the end of a reason; empty where nothing was. */
+/**
+ * Refusals of an app since a moment (milliseconds since the Unix epoch), as the end of a reason; empty without
+ * refusals.
+ */
 export async function refusalsSince(grants: Grants, app: string, since: number): Promise<string> {
   const refused = (await grants.refusals()).filter(
     ({ caller, ts }) => caller.kind === 'app' && caller.id === app && ts >= since,

@@ -18,7 +18,7 @@ interface OwnHealth {
   readonly message?: string;
 }
 
-/** What an app tells of itself. */
+/** Operations by which an app reports about itself. */
 export function reportingOperations(
   supervisor: Supervisor,
   log: Logger,

@@ -1,4 +1,4 @@
-/** What the store of packages says of apps. Without a store there are folders alone. */
+/** Apps of the store of packages. Without a store there are folders alone. */
 import { readFile } from 'node:fs/promises';
 import { CoreError } from '@device-core/plugin-api';
 import type { AppStore, StoredApp } from '@device-core/plugin-api/services/app-store';
@@ -54,7 +54,7 @@ export class StoredAppList {
     throw new CoreError('PACKAGE_INVALID', { source: `upload:${upload}`, reason: 'no store of apps is there' });
   }
 
-  /** What a run of the app in this folder is told of its package. */
+  /** Environment of a run that describes the package of the app in this folder. */
   environmentOf(folder: string): Readonly<Record<string, string>> {
     const from = this.#at(folder)?.dataFrom;
     return from === undefined ? {} : { DEVICE_DATA_FROM: String(from) };

@@ -3,9 +3,9 @@ import type { SessionInfo } from '@device-core/plugin-api/services/app-sockets';
 import type { AppManifest, AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';
+import type { AppContext } from './app-context.ts';
 import { packageFile } from './package-file.ts';
 import { startInOrder } from './start-order.ts';
-import type { Surroundings } from './surroundings.ts';
 
 /** Payload of `app.state`. */
 export type AppStateEvent = Pick<AppStatus, 'name' | 'state'> & {
@@ -14,7 +14,7 @@ export type AppStateEvent = Pick<AppStatus, 'name' | 'state'> & {
 };
 
 export interface SupervisorOptions {
-  readonly around: Surroundings;
+  readonly context: AppContext;
   /** `said` is the reason with the line that the app wrote: for the log, not for everybody. */
   readonly publish: (event: AppStateEvent, said: string | undefined) => EventEnvelope | void;
   readonly listenerFailed: (thrown: unknown) => void;
@@ -95,7 +95,7 @@ export class Supervisor implements Apps {
   }
 
   borrow(app: string, work: () => Promise<void>): Promise<void> {
-    const { appSupervisor } = this.#options.around;
+    const { appSupervisor } = this.#options.context;
     const lent = () => appSupervisor.release(app).then(work);
     const found = this.#apps.get(app)?.app;
     return found ? found.still('its data are looked at; it comes back', lent) : lent();
@@ -103,7 +103,7 @@ export class Supervisor implements Apps {
 
   /** Throws APP_CONFLICT for an app that is switched off. */
   #checkOn(app: string): void {
-    if (!this.#options.around.stored.isOff(app)) return;
+    if (!this.#options.context.stored.isOff(app)) return;
     const reason = `it is switched off; "devicectl app enable ${app}" switches it on`;
     throw new CoreError('APP_CONFLICT', { verb: 'start', app, reason });
   }
@@ -143,7 +143,7 @@ export class Supervisor implements Apps {
       // An update releases a quarantine, too.
       if (now && (app.active || app.state === 'quarantined' || app.state === 'failed')) again.add(id);
       // Known until it has stopped: nobody may take a name whose processes still run.
-      if (!now) this.#options.around.consents.withdraw(id);
+      if (!now) this.#options.context.consents.withdraw(id);
       const stopped = app.stop(now ? changeOf(app, text, now) : 'its folder is gone');
       going.push(
         stopped.then(() => {
@@ -173,7 +173,7 @@ export class Supervisor implements Apps {
   }
 
   async #regrant(id: string | undefined): Promise<void> {
-    const { consents } = this.#options.around;
+    const { consents } = this.#options.context;
     const apps = this.all().filter(({ manifest }) => id === undefined || manifest.id === id);
     await Promise.all(apps.map(({ manifest }) => consents.look(manifest.id)));
     const changed = apps.filter((app) => app.decideAgain());
@@ -195,14 +195,14 @@ export class Supervisor implements Apps {
 
   /** A few at a time: each start is a burst of work, and each has a time limit. In the order of `lifecycle.after`. */
   async #startAll(ids: readonly string[]): Promise<void> {
-    const { stored, config } = this.#options.around;
+    const { stored, config } = this.#options.context;
     const wanted = ids.filter((id) => !stored.isOff(id));
     const after = new Map(wanted.map((id) => [id, this.#apps.get(id)?.app.manifest.lifecycle?.after ?? []]));
     await startInOrder(after, config.parallelStarts, async (id) => this.#apps.get(id)?.app.start());
   }
 
   #add({ manifest, folder, text, complaint }: FoundApp): void {
-    const app = new App(manifest, folder, this.#options.around, (changed) => this.#changed(changed));
+    const app = new App(manifest, folder, this.#options.context, (changed) => this.#changed(changed));
     this.#apps.set(manifest.id, { app, text });
     this.#complain(app, complaint);
     if (app.state === 'quarantined') this.#changed(app);
@@ -213,7 +213,7 @@ export class Supervisor implements Apps {
   #complain(app: App, complaint: CoreError | undefined): void {
     if (!app.complain(complaint)) return;
     const { id } = app.manifest;
-    const { log } = this.#options.around;
+    const { log } = this.#options.context;
     if (complaint)
       log.error(
         { app: id, folder: app.folder, code: complaint.code },
@@ -225,7 +225,7 @@ export class Supervisor implements Apps {
   #tellBad(bad: readonly BadApp[]): void {
     for (const { folder, error } of bad)
       if (!this.#bad.some((known) => known.folder === folder && known.error.message === error.message))
-        this.#options.around.log.error({ folder, code: error.code }, `an app cannot be used: ${error.message}`);
+        this.#options.context.log.error({ folder, code: error.code }, `an app cannot be used: ${error.message}`);
     const former = this.#bad;
     this.#bad = bad;
     const differ = (one: readonly BadApp[], other: readonly BadApp[]) =>

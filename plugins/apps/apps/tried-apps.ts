@@ -73,12 +73,12 @@ export class TriedApps {
     return [...this.#trials].map(([id, { hash }]) => ({ id, folder: this.#folder(id, hash) }));
   }
 
-  /** What a newer Core wrote. */
+  /** Errors of files written by a newer Core. */
   get newer(): readonly CoreError[] {
     return [...this.#newer.values()];
   }
 
-  /** What its author granted it, as an answer of the operator. */
+  /** Grants of the author of a trial, as answers of the operator. */
   consentsOf(id: string): readonly Consent[] {
     const { grants = [], by = '', at = 0, version = '' } = this.#trials.get(id) ?? {};
     return grants.map((capability) => ({ capability, allowed: true, by, at, version }) as Consent);

@@ -3,8 +3,8 @@ import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppStatus } from '@device-core/plugin-api/services/apps';
 import type { Operation } from '@device-core/plugin-api/services/operations';
+import type { AppContext } from './app-context.ts';
 import type { Supervisor } from './supervisor.ts';
-import type { Surroundings } from './surroundings.ts';
 import type { TriedApps } from './tried-apps.ts';
 
 const MOST_BYTES = 32 << 20;
@@ -19,7 +19,7 @@ interface Wanted {
 interface TryParts {
   readonly tried: TriedApps;
   readonly supervisor: Supervisor;
-  readonly around: Pick<Surroundings, 'consents' | 'device'>;
+  readonly context: Pick<AppContext, 'consents' | 'device'>;
   /** The SKU's word: who may try apps on this device. */
   readonly developer: 'off' | 'operator';
 }
@@ -28,7 +28,7 @@ interface TryParts {
 export function tryOperations({
   tried,
   supervisor,
-  around,
+  context,
   developer,
 }: TryParts): readonly Operation<never, unknown>[] {
   const admit = (verb: string, { caller }: CallContext) => {
@@ -75,8 +75,8 @@ export function tryOperations({
       const manifest = await tried.inspect(bytesOf(text, 'package'));
       const { id, title, version } = manifest;
       const given = answersAbout(manifest, grants, { allowed: true, by: callerName(call.caller), at: 0 });
-      const { policy, consents } = around.consents.rulesFor(id);
-      const rules = { policy, consents: mergeAnswers(consents, given), skuGrants: around.device.grants };
+      const { policy, consents } = context.consents.rulesFor(id);
+      const rules = { policy, consents: mergeAnswers(consents, given), skuGrants: context.device.grants };
       const what = decide(manifest, rules).filter(({ verdict }) => verdict === 'granted');
       return { id, title, version, signer: null, what: what.map(itemOf) };
     },

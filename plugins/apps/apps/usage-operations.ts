@@ -33,7 +33,7 @@ interface Top {
   readonly usage: readonly BudgetUse[];
 }
 
-/** What apps take, against what they may. */
+/** Usage of apps, against their limits. */
 export function usageOperations(supervisor: Supervisor, meter: AppMeter): readonly Operation<never, unknown>[] {
   const now = async (app: App): Promise<readonly BudgetUse[]> => {
     await Promise.all([

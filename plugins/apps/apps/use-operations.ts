@@ -13,7 +13,10 @@ interface Uses {
   readonly refused: readonly Pick<Refusal, 'capability' | 'hint' | 'ts' | 'first' | 'count'>[];
 }
 
-/** What an app needed of what it claims, as far as the Core is asked for it: what the sandbox alone gives it does not see. */
+/**
+ * Claimed capabilities that an app used, as far as the Core decides them: uses that the sandbox alone allows are not
+ * seen.
+ */
 export function useOperation(
   grants: Grants,
   find: (id: string) => { readonly manifest: AppManifest },

@@ -11,8 +11,9 @@ interface Line {
 }
 
 /**
- * What one app sends, in the ledger before it goes. One line stands for all connections to a host and port within `lineMs`: an app that connects in a loop
- * neither waits for the disk each time nor wears it out.
+ * Ledger entries of the data that one app sends, written before it goes. One line stands for all connections to a
+ * host and port within `lineMs`: an app that connects in a loop neither waits for the disk each time nor wears it
+ * out.
  */
 export class Book {
   readonly #scope: Scope;

@@ -1,7 +1,7 @@
 /** Bytes from one socket to another, no faster than these are taken, and never for long without a turn for others. */
 import type { Readable, Writable } from 'node:stream';
 
-/** What all that is under way may copy in one turn of the event loop. */
+/** Most bytes that all open connections together copy in one turn of the event loop. */
 const TURN_BYTES = 1024 * 1024;
 
 /** One share for all in each turn of the event loop. Who comes when it is used up goes on in the next. */

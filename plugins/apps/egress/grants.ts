@@ -1,4 +1,4 @@
-/** What one app may reach: the hosts that it was given, as long as the kernel says that it holds them. */
+/** Reachable hosts of one app: those in its grants, as long as the kernel says that it holds them. */
 import { type Capabilities, type CapabilityId, CoreError } from '@device-core/plugin-api';
 import type { NamedHost } from '@device-core/plugin-api/inside/app-spec';
 import type { Target } from './target.ts';

@@ -15,7 +15,7 @@ export interface NamesOptions {
   readonly lookUps: number;
 }
 
-/** Of one name so many addresses are looked at, and so many are tried. */
+/** Most addresses of one name that are checked; only MOST_TRIED of them are tried. */
 const MOST_LOOKED_AT = 256;
 const MOST_TRIED = 4;
 const TRIES = 2;

@@ -1,11 +1,11 @@
-/** What an app is answered that may not go where it wants, or cannot. */
+/** Answers to an app whose request is refused or fails. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 
-/** Of the reason in the first line: clients show that line, and little else (Python's urllib, Node's https). */
+/** Longest reason in the first line: clients show that line, and little else (Python's urllib, Node's https). */
 const MOST_PHRASE = 400;
-/** Of a request that was refused in its middle: bytes, and time. */
+/** Limits for the rest of a request that was refused in its middle: bytes, and time. */
 const MOST_UNHEARD = 4 << 20;
 const UNHEARD_MS = 1_000;
 

@@ -20,7 +20,7 @@ export function wayOutPath(run: string, name: string): string {
   return path;
 }
 
-/** Where it is made: in a folder of the Core's own, for in that of the app a link could take its place. */
+/** Path at which the socket is made: in a folder of the Core, for in that of the app a link could take its place. */
 export function makingPath(run: string, name: string): string {
   return join(run, 'apps', `.${name}.out`);
 }

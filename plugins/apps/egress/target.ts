@@ -1,4 +1,4 @@
-/** Where a request wants to go, as proxies are asked (RFC 9110 and 9112). Pure. */
+/** Target of a request in the forms for proxies (RFC 9110 and 9112). Pure. */
 import { CoreError } from '@device-core/plugin-api';
 import { hostProblem } from '@device-core/plugin-api/inside/app-spec';
 
@@ -12,7 +12,7 @@ const AUTHORITY = /^([^:@/?#[\]\s]{1,254})(?::(\d{1,5}))?$/;
 const ABSOLUTE = /^http:\/\/([^/?#]*)((?:[/?][^#\s]*)?)$/i;
 const HTTP = 80;
 
-/** Of CONNECT. Throws REQUEST_INVALID, and EGRESS_DENIED for an address. */
+/** Target of CONNECT. Throws REQUEST_INVALID, and EGRESS_DENIED for an address. */
 export function targetOf(app: string, authority: string): Target {
   const [, name = '', port] = AUTHORITY.exec(authority) ?? [];
   if (name === '') {
@@ -23,7 +23,7 @@ export function targetOf(app: string, authority: string): Target {
   return checked(app, name, Number(port));
 }
 
-/** Of every other method: `http://<host>[:<port>]/...`; `path` is handed on as it came. */
+/** Target of every other method: `http://<host>[:<port>]/...`; `path` is handed on as it came. */
 export function absoluteTarget(app: string, url: string): Target & { readonly path: string } {
   const [, authority, path = ''] = ABSOLUTE.exec(url) ?? [];
   if (authority === undefined)

@@ -113,7 +113,7 @@ export class WayOut implements AsyncDisposable {
     this.#scope.defer('its socket', () => rm(path, { force: true }));
   }
 
-  /** What is open to a host that is not among these is cut. */
+  /** Sets the hosts; connections to other hosts are cut. */
   grant(hosts: readonly NamedHost[]): void {
     this.#grants.hosts = hosts;
     for (const { target, stop } of this.#connections.values()) if (target && !this.#grants.holds(target)) stop.abort();

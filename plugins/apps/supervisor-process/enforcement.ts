@@ -4,7 +4,7 @@ import type { Wall, WallsReport } from '@device-core/plugin-api/services/launche
 /** The walls of the launcher that stand for a kind; what is missing here needs no wall of it. */
 const WALLS_OF: Readonly<Partial<Record<Enforced, readonly Wall[]>>> = {
   user: ['user'],
-  // Whoever may signal or trace the processes of others need not read their files.
+  // A guest that may signal or trace the processes of others need not read their files.
   files: ['files', 'signals'],
   devices: ['files'],
   network: ['network'],
@@ -30,7 +30,7 @@ export function lacking(
   });
 }
 
-/** What is enforced of a guest without a user of its own and without the network. */
+/** Enforcement for a guest without a separate user and without the network. */
 export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementReport {
   const why = reason ?? `${by} does not keep it`;
   const kept = (kind: Enforced) =>

@@ -15,8 +15,8 @@ export interface FormerRecord {
 }
 
 /**
- * What runs, on record below `<run>/apps/<name>/pid`: a Core that was killed could not end its guests, so the next one does. Ids and start times
- * count from the boot, hence its id.
+ * Running guests, on record below `<run>/apps/<name>/pid`: a Core that was killed could not end its guests, so the
+ * next one does. Ids and start times count from the boot, hence its id.
  */
 export class ProcessRecords {
   readonly #directory: string;
@@ -45,7 +45,7 @@ export class ProcessRecords {
     await rm(this.#file(name), { force: true });
   }
 
-  /** What a former Core left running; records of what has gone are removed. */
+  /** Guests that a former Core left running; records of guests that have gone are removed. */
   async former(): Promise<readonly FormerRecord[]> {
     const names = await readdir(this.#directory).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];

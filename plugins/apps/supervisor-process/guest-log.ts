@@ -110,7 +110,7 @@ export class GuestLog {
       .toSorted(([a], [b]) => a - b);
     const kept = numbered.map(([, line]) => line);
     if (run !== undefined) return kept.filter((line) => line.run === run).slice(-most);
-    // Where one stream wrote much more than another, lines are missing between those that are kept.
+    // If one stream wrote much more than another, lines are missing between the kept ones.
     if (numbered.at(-most)?.[0] === this.#count - most) return kept.slice(-most);
     const all = await this.#read(most + kept.length);
     const whole = kept.length === this.#count;

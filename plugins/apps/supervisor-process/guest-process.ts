@@ -6,7 +6,7 @@ import type { WalledProgram } from '@device-core/plugin-api/services/launcher';
 import type { GuestLog } from './guest-log.ts';
 import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 
-/** What SIGKILL is given to take effect, and the output to run dry. */
+/** Time for SIGKILL to take effect, and for the output to run dry. */
 const KILL_MS = 2_000;
 const DRAIN_MS = 500;
 const LOOK_MS = 10;
@@ -66,10 +66,10 @@ export class GuestProcess {
       if (child.pid === undefined) reject(thrown);
     });
     this.exited = promise;
-    // Whoever waits sees the rejection; this keeps one that nobody waits for from ending the Core.
+    // A waiting caller sees the rejection; without one this keeps it from ending the Core.
     promise.catch(() => undefined);
     this.leader = child.pid === undefined ? { pid: 0, startTime: '' } : leaderOf(child.pid);
-    // Where descriptors ran out there are no streams, whatever the type says.
+    // Without free descriptors there are no streams, whatever the type says.
     const streams = (['stdout', 'stderr'] as const).map((name) => {
       const stream: Readable | undefined = child[name];
       stream?.setEncoding('utf8');
@@ -78,7 +78,7 @@ export class GuestProcess {
     this.#drained = Promise.all(streams);
   }
 
-  /** Of the program itself, which may have walls around it; undefined while it has not begun. */
+  /** Pid of the program itself, which may have walls around it; undefined while it has not begun. */
   get pid(): number | undefined {
     if (this.#above === 0) return this.leader.pid || undefined;
     if (!this.#over) this.#program ??= programOf(this.leader.pid, this.#above);

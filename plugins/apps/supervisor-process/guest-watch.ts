@@ -22,7 +22,10 @@ export interface Excess {
   readonly reason: string;
 }
 
-/** Where the system's kernel keeps no limit: looks at all runs now and then, and tells who took too much. One timer for all, none for nobody. */
+/**
+ * Watches limits that the system's kernel does not enforce: looks at all runs now and then, and reports those over a
+ * limit. One timer for all, none without runs.
+ */
 export class GuestWatch {
   readonly #watched = new Map<Watched, number>();
   readonly #begin: () => void;

@@ -30,7 +30,7 @@ export const plugin = definePlugin({
       scope: host.scope,
       log: host.log,
     });
-    // Whoever started them has stopped before.
+    // The plugins that started guests have stopped before.
     host.scope.defer('guests', () => supervisor.endAll());
     host.provide(appSupervisor, supervisor);
   },

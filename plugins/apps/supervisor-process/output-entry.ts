@@ -1,4 +1,4 @@
-/** What an app prints, as lines of its log: with the time when it came and a level. Pure. */
+/** Lines of an app's output as entries of its log: with the time of arrival and a level. Pure. */
 
 import { redact } from '@device-core/plugin-api';
 import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
@@ -11,7 +11,7 @@ export interface OutputEntry {
   readonly time: number;
   readonly msg: string;
   readonly from: Exclude<OutputStream, 'log'>;
-  /** What else a line of JSON says. */
+  /** Further members of a line of JSON. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
@@ -56,7 +56,7 @@ export function lineOf({ level, time, msg, from, fields }: OutputEntry, run?: st
   };
 }
 
-/** What a log file holds. Lines that were cut short are left out; the level says where a line was printed. */
+/** Entries of a log file. Lines that were cut short are left out; the level tells the stream. */
 export function linesOf(text: string): readonly OutputLine[] {
   return text.split('\n').flatMap((line) => {
     const said = parsed(line) as Partial<OutputEntry> | undefined;

@@ -190,7 +190,7 @@ export class ProcessSupervisor implements AppSupervisor {
     if (entry.over) return entry.ended.promise.then(() => []);
     entry.stopped = true;
     const left = await entry.process.end(graceMs);
-    // What cannot be ended may never tell its end.
+    // A process that cannot be ended may never report its end.
     if (left.length > 0) await this.#finish(entry, left, { code: null, signal: null });
     await entry.ended.promise;
     return left;
@@ -329,7 +329,7 @@ export class ProcessSupervisor implements AppSupervisor {
 }
 
 /**
- * A Core that is not root can give nobody a user: the guest has the Core's, in a namespace of its own. Without bubblewrap its folders would have to be
+ * A Core that is not root can give nobody a user: the guest has the Core's, in a separate namespace. Without bubblewrap its folders would have to be
  * passable for every user of the system.
  */
 function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {

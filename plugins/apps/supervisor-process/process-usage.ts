@@ -4,7 +4,7 @@ import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor
 /** Ticks of /proc/<pid>/stat are hundredths of a second on every architecture of Linux that Node runs on. */
 const TICK_MS = 10;
 const KIB = 1024;
-/** Whoever has more is over any budget. */
+/** Most processes of a guest that are read; more are over any budget. */
 const MOST_PROCESSES = 4_096;
 
 /** Sum over processes. Memory is what is resident and was not read from a file: what programs and libraries take is shared with others. */

@@ -9,7 +9,7 @@ const LAST_FD = 16;
 const PEER = /^\0[0-9a-f]+\/unit\/((?:app|plugin)-[a-z0-9-]+)\.service\/token$/;
 
 export interface CredentialsOptions {
-  /** Where systemd made the socket: `/run/device-credentials.sock`. */
+  /** Path of the socket that systemd made: `/run/device-credentials.sock`. */
   readonly path: string;
   readonly names: SocketNames;
   readonly identity: Pick<Identity, 'peerOf'>;
@@ -60,7 +60,7 @@ export class Credentials implements Disposable {
     // systemd descends from nothing of ours; a guest that runs as root does.
     const ours = peer?.owner !== undefined && peer.owner.kind !== 'stranger';
     if (peer?.uid !== 0 || ours || token === undefined) {
-      log.warn({ unit, uid: peer?.uid, owner: peer?.owner?.kind }, 'somebody asked for a token who gets none');
+      log.warn({ unit, uid: peer?.uid, owner: peer?.owner?.kind }, 'a process asked for a token and gets none');
       socket.destroy();
       return;
     }

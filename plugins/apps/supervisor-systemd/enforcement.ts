@@ -8,7 +8,7 @@ import {
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/** What units of systemd are kept from on this device. */
+/** Enforcement for units of systemd on this device. */
 export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
   const limits = controllers(cgroups);
   const limited = (name: string) => (limits.includes(name) ? 'kernel' : 'none');
@@ -28,14 +28,14 @@ export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
   };
 }
 
-/** Of version 2 in one file, of version 1 each in a folder. */
+/** Controllers: version 2 lists them in one file, version 1 has a folder for each. */
 function controllers(cgroups: string): readonly string[] {
   const file = `${cgroups}/cgroup.controllers`;
   if (existsSync(file)) return readFileSync(file, 'utf8').trim().split(' ');
   return ['memory', 'pids'].filter((name) => existsSync(`${cgroups}/${name}`));
 }
 
-/** What is demanded and not there. */
+/** Demanded walls that are missing. */
 export function lacking(demand: GuestStart['demand'] = {}, { enforced }: EnforcementReport): readonly Enforced[] {
   return ENFORCED.filter((kind) => {
     const asked = demand[kind];

@@ -34,7 +34,10 @@ export type GuestJournal = Pick<Journal, 'lines' | 'closed' | 'follow' | 'write'
 /** Takes secrets out of texts. */
 type Hide = (texts: readonly string[]) => Promise<readonly string[]>;
 
-/** What guests wrote, from the journal: with the run that wrote it, and without their tokens. Units are named without their ending. */
+/**
+ * Output of guests, from the journal: with the run that wrote it, and without their tokens. Units are named without
+ * their ending.
+ */
 export class GuestOutput {
   readonly #journal: GuestJournal;
   readonly #clock: Clock;
@@ -59,7 +62,7 @@ export class GuestOutput {
     for (const old of [...runs.keys()].slice(0, -MOST_RUNS)) runs.delete(old);
   }
 
-  /** What it wrote last may not be in the journal yet. */
+  /** The last lines may not be in the journal yet. */
   over(unit: string, invocation: string): void {
     this.#guest(unit).closing = invocation;
   }
@@ -68,7 +71,7 @@ export class GuestOutput {
     this.#guests.delete(unit);
   }
 
-  /** Of one run alone where it is named; nothing of a run that is too long ago. */
+  /** Lines of one run alone where it is named; no lines of a run that is too long ago. */
   async lines(unit: string, most: number, run?: string): Promise<readonly OutputLine[]> {
     const runs = [...this.#guest(unit).runs];
     const at = runs.findIndex(([, one]) => one.run === run);
@@ -81,7 +84,7 @@ export class GuestOutput {
     return this.#hidden(lines.map((line) => this.#told(unit, line)));
   }
 
-  /** Of one run: what the journal knows by its start, and what it could not tell by the time. */
+  /** Lines of one run: those that the journal knows by its start, and others by their time. */
   async #linesOf(unit: string, most: number, [one, next]: readonly [string, Run][]): Promise<readonly JournalLine[]> {
     const [invocation, { since }] = one!;
     const known = await this.#journal.lines(unit, most, { invocation });

@@ -39,7 +39,8 @@ export const plugin = definePlugin({
         return credentials;
       },
     });
-    // Whoever started guests has ended them before; what is left ends with the unit of the Core, or is told by former().
+    // Guests were ended by the plugins that started them; others end with the unit of the Core, or are reported by
+    // former().
     host.tap('health.collect', (report) => {
       const { gone } = bus;
       output.tell(report);

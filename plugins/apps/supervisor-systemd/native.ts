@@ -1,11 +1,11 @@
-/** What Node does not tell of sockets: the names of their two ends. */
+/** Names of the two ends of a socket, which Node does not tell. */
 
 /** sockaddr_un: two bytes of family, 108 of a name. */
 const ADDRESS_BYTES = 110;
 const AF_UNIX = 1;
 
 export interface SocketNames {
-  /** Of this end; a name in the abstract namespace begins with a zero byte. Empty where there is none. */
+  /** Name of this end; a name in the abstract namespace begins with a zero byte. Empty where there is none. */
   own(fd: number): string;
   peer(fd: number): string;
   /** A second descriptor of the same socket: the first one stays open for whoever comes next. */

@@ -5,7 +5,10 @@ import { storageError } from '@device-core/plugin-api/durable';
 import { remainsFolder, remainsNoted } from '@device-core/plugin-api/pending-state';
 import type { WardenClient } from './warden-client.ts';
 
-/** What could not be removed, as it was of the users of guests: the warden gives its folders to the Core, which removes them. */
+/**
+ * Files that could not be removed, as they belonged to the users of guests: the warden gives its folders to the Core,
+ * which removes them.
+ */
 export class Remains {
   readonly #folder: string;
   readonly #noted: string;
@@ -26,7 +29,7 @@ export class Remains {
     return turn;
   }
 
-  /** What is left is tried again at the next start. */
+  /** Files left over are tried again at the next start. */
   async sweepQuietly(log: Logger): Promise<void> {
     const folder = this.#folder;
     try {
@@ -37,7 +40,7 @@ export class Remains {
   }
 
   async #sweep(): Promise<boolean> {
-    // What comes meanwhile has not been given back: it is for the next time.
+    // Folders that come meanwhile have not been given back: they wait for the next sweep.
     const names = await readdir(this.#folder).catch(() => undefined);
     if (!names) return false;
     await this.#warden.ask({ verb: 'reclaim' });

@@ -28,7 +28,7 @@ export class SystemBus {
     return this.#gone;
   }
 
-  /** What the bus answers. Throws UNAVAILABLE with the reason where it does not. */
+  /** Result of a request to the bus. Throws UNAVAILABLE with the reason where it fails. */
   async ask<T>(what: string, work: (units: Units) => Promise<T>): Promise<T> {
     try {
       this.#units ??= this.#connect();
@@ -73,7 +73,7 @@ export class SystemBus {
       this.#units ??= this.#connect();
       await this.#units;
     } catch {
-      // Where the scope has ended nobody waits any more; else health says what is missing.
+      // After the end of the scope the result is not needed; else health shows the loss.
       if (!scope.signal.aborted) await this.#return(attempt + 1);
       return;
     }

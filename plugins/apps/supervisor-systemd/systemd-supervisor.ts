@@ -36,9 +36,9 @@ export interface SystemdSupervisorOptions {
   readonly log: Logger;
 }
 
-/** What SIGKILL is given to take effect, and systemd to see it. */
+/** Time for SIGKILL to take effect, and for systemd to notice it. */
 const KILL_MS = 5_000;
-/** What a run that nobody asked for is given to end in peace. */
+/** Time for an unexpected run to end in peace. */
 const STOP_MS = 1_000;
 /** Runs that are over, of which ended() still tells. */
 const MOST_OVER = 64;
@@ -66,7 +66,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async prepare(spec: AppSpec): Promise<void> {
-    const problem = appSpecProblem(spec) ?? (spec.uid === undefined ? 'it has no user of its own' : undefined);
+    const problem = appSpecProblem(spec) ?? (spec.uid === undefined ? 'it has no separate user' : undefined);
     if (problem) throw new CoreError('PARAMS_INVALID', { where: `the unit of ${spec.name}`, reason: problem });
     for (const folder of [spec.data, spec.cache]) {
       if (folder === undefined) continue;

@@ -4,7 +4,7 @@ import type { GuestEnd } from '@device-core/plugin-api/services/app-supervisor';
 
 /** CLD_* of wait(2), as systemd tells them. */
 const EXITED = 1;
-/** What systemd itself ends with before the program runs (systemd.exec, "Process Exit Codes"). */
+/** Exit codes of systemd itself before the program runs (systemd.exec, "Process Exit Codes"). */
 const STEPS: Readonly<Record<number, string>> = {
   ...{ 200: 'its working folder', 203: 'its program could not be executed', 217: 'its user', 218: 'its capabilities' },
   ...{ 219: 'its control group', 225: 'its network', 226: 'its folders', 228: 'its filter of calls', 231: 'AppArmor' },
@@ -32,7 +32,7 @@ export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, sto
     return { cause: 'start', reason: step ?? `systemd could not start it: ${result} (${code}/${status})` };
   }
   if (result === 'success' && code !== EXITED)
-    return { ...how, cause: 'stopped', reason: 'somebody else stopped its unit' };
+    return { ...how, cause: 'stopped', reason: 'another program stopped its unit' };
   return { ...how, cause: code === EXITED ? 'exit' : 'signal' };
 }
 

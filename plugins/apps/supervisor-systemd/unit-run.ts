@@ -23,7 +23,7 @@ export class UnitRun {
   readonly options: UnitRunOptions;
   readonly #ended = Promise.withResolvers<GuestEnd>();
   readonly #begun = Promise.withResolvers<void>();
-  /** What was told last of both interfaces. */
+  /** Latest properties of both interfaces. */
   readonly #known = new Map<string, DBusValue>();
   #former = '';
   #invocation = '';
@@ -122,7 +122,7 @@ export class UnitRun {
     let both: readonly [Properties, Properties];
     let changes: number;
     do {
-      // What changes meanwhile is told, and may be newer than the answer.
+      // Changes meanwhile arrive as signals, and may be newer than the answer.
       changes = this.#changes;
       both = await this.options.bus.ask(this.options.unit, (units) =>
         Promise.all([units.properties(this.#path, 'Unit'), units.properties(this.#path, 'Service')]),
@@ -130,7 +130,7 @@ export class UnitRun {
     } while (changes !== this.#changes);
     // A unit that was forgotten knows nothing of its last run any more.
     if (invocationOf(both[0]) !== '' || this.#invocation === '') for (const one of both) this.#keep(one);
-    else if (!this.#over) this.#finish({ cause: 'stopped', reason: 'it ended while nobody could see it' });
+    else if (!this.#over) this.#finish({ cause: 'stopped', reason: 'it ended unobserved' });
   }
 
   #keep(told: Properties): void {
@@ -147,7 +147,7 @@ export class UnitRun {
     if (this.#invocation === '') {
       // A job that has gone without a start: something that it needs was not there, or there was nothing to do.
       const runs = active === 'active';
-      const reason = `systemd did not start it: ${runs ? 'a run of before still goes on' : 'what its unit needs is not there'}`;
+      const reason = `systemd did not start it: ${runs ? 'a run of before still goes on' : 'a need of its unit is missing'}`;
       if (jobOf(state) === 0 && (runs || !this.busy))
         this.#finish({ cause: this.stopped ? 'stopped' : 'start', reason });
       return;

@@ -1,10 +1,10 @@
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
 import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
 
-/** What systemd answers for what it does not count. */
+/** Value of systemd for a property that it does not count. */
 const UNKNOWN = 2n ** 64n - 1n;
 
-/** What a unit takes now, by the properties of its service. */
+/** Current usage of a unit, by the properties of its service. */
 export function usageOf(service: ReadonlyMap<string, DBusValue>): GuestUsage {
   const number = (name: string): number | undefined => {
     const value = service.get(name);

@@ -175,7 +175,7 @@ export class TurnScreen {
       this.#examples = [...apps, ...others].slice(0, EXAMPLES).map(({ example }) => example);
       this.#change({ examples: this.#examples });
     } catch (error) {
-      log.debug({ reason: reasonOf(error) }, 'nobody tells what can be said');
+      log.debug({ reason: reasonOf(error) }, 'the list of sentences is not available');
     }
   }
 

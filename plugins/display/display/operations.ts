@@ -15,7 +15,7 @@ const VERSION: JsonSchema = { type: 'integer', description: 'of the scene; a pat
 const KEEP: JsonSchema = {
   type: 'boolean',
   default: false,
-  description: 'stay in the foreground although nobody touches or speaks; needs `display.keep`',
+  description: 'stay in the foreground without touch or speech; needs `display.keep`',
 };
 const SHOWN: JsonSchema = exactly({
   state: {

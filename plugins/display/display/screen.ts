@@ -181,7 +181,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     const { covered, covers } = tree;
     const png = covered ? undefined : await this.snapshot();
     if (png !== undefined && tree.covers === covers) return png;
-    const reason = 'what it shows is for the operator and for whoever stands before it';
+    const reason = 'the picture is for the operator and for people before the panel';
     throw new CoreError('CALLER_DENIED', { verb: 'take a picture of the panel', reason });
   }
 

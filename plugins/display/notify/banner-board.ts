@@ -1,8 +1,8 @@
 /** Banners from being asked for to being dismissed: one is shown, others of its level take turns with it. */
 import type { Notification, SurfaceInput } from '@device-core/plugin-api/services/display';
-import type { BannerRequest, Button } from './asked.ts';
 import { type Banner, BannerQueue } from './banner-queue.ts';
 import { bannerScene, buttonOf, DISMISS } from './banner-scene.ts';
+import type { BannerRequest, Button } from './request.ts';
 import { Stage } from './stage.ts';
 import type { Company } from './toaster.ts';
 

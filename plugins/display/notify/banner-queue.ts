@@ -1,7 +1,7 @@
 /** Which banner is shown, and which wait. Pure. */
-import { type AskedBanner, type BannerRequest, LEVELS } from './asked.ts';
+import { type BannerRequest, LEVELS, type NewBanner } from './request.ts';
 
-export interface Banner extends AskedBanner {
+export interface Banner extends NewBanner {
   /** Key of the device, for the list. */
   readonly key: string;
   readonly at: number;

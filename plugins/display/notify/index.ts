@@ -7,13 +7,13 @@ import { operations } from '@device-core/plugin-api/services/operations';
 import { prompts } from '@device-core/plugin-api/services/prompts';
 import { voice } from '@device-core/plugin-api/services/voice';
 import { AppTitles } from './app-titles.ts';
-import { bannerOf, toastOf } from './asked.ts';
 import { type Answer, BannerBoard } from './banner-board.ts';
 import { Floor } from './floor.ts';
 import { Glass } from './glass.ts';
 import { History } from './history.ts';
 import { Losses } from './losses.ts';
 import { notifyOperations } from './operations.ts';
+import { bannerOf, toastOf } from './request.ts';
 import { type Company, Toaster } from './toaster.ts';
 
 interface NotifyConfig {

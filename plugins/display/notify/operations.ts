@@ -3,7 +3,7 @@ import { type CallContext, type Caller, type Capabilities, CoreError } from '@de
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Notification } from '@device-core/plugin-api/services/display';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import { LEVELS } from './asked.ts';
+import { LEVELS } from './request.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const STATES = ['waiting', 'showing', 'shown', 'dropped', 'dismissed'] as const satisfies Notification['state'][];

@@ -13,7 +13,7 @@ import {
   type Timeline,
 } from '@device-core/plugin-api/scene';
 import type { Display } from '@device-core/plugin-api/services/display';
-import type { Level } from './asked.ts';
+import type { Level } from './request.ts';
 
 export const WIDTH = PANEL_UNITS;
 /** From the edge of the panel to a card. */

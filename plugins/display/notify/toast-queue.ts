@@ -1,7 +1,7 @@
 /** Which toast is shown, and which wait. Times are milliseconds of one clock that stands still while nothing can be shown. Pure. */
-import { type Asked, LEVELS } from './asked.ts';
+import { LEVELS, type ToastRequest } from './request.ts';
 
-export interface Toast extends Asked {
+export interface Toast extends ToastRequest {
   /** Key of the device, for the list. */
   readonly key: string;
   readonly at: number;
@@ -53,7 +53,7 @@ export class ToastQueue {
   }
 
   /** The toast that it became, or became a part of, and what had to go for it. */
-  ask(asked: Asked, now: number): { readonly toast: Toast; readonly dropped: readonly Dropped[] } {
+  ask(asked: ToastRequest, now: number): { readonly toast: Toast; readonly dropped: readonly Dropped[] } {
     const same = this.#find(
       (one) => one.app === asked.app && one.text === asked.text && now - one.at < this.#limits.equalMs,
     );

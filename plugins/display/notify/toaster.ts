@@ -2,11 +2,11 @@
 import type { Clock, PluginHost } from '@device-core/plugin-api';
 import type { Notification } from '@device-core/plugin-api/services/display';
 import type { AppTitles } from './app-titles.ts';
-import type { Asked } from './asked.ts';
 import type { Floor } from './floor.ts';
 import type { Screen } from './glass.ts';
 import type { History } from './history.ts';
 import type { Losses } from './losses.ts';
+import type { ToastRequest } from './request.ts';
 import { Stage } from './stage.ts';
 import { type Dropped, type QueueLimits, type Toast, ToastQueue } from './toast-queue.ts';
 import { toastScene } from './toast-scene.ts';
@@ -63,7 +63,7 @@ export class Toaster {
     host.scope.defer('time of a toast', () => this.#timer?.[Symbol.dispose]());
   }
 
-  ask(asked: Asked): void {
+  ask(asked: ToastRequest): void {
     const { floor, history, titles, device } = this.#company;
     const { toast, dropped } = this.#queue.ask(asked, floor.now());
     const known = history.get(toast.key);

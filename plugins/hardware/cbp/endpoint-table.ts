@@ -78,7 +78,7 @@ function readName({ status, body }: Outcome): { readonly name?: string; readonly
   }
   // JSON escapes some of them only.
   const shown = JSON.stringify(name).replace(ALL_UNPRINTABLE, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`);
-  if (UNPRINTABLE.test(name)) return { wrong: `its name has characters that nobody can see (${shown})` };
+  if (UNPRINTABLE.test(name)) return { wrong: `its name has invisible characters (${shown})` };
   if (name.trim() !== name) return { wrong: `its name begins or ends with a space (${shown})` };
   return { name };
 }

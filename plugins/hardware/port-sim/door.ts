@@ -67,19 +67,22 @@ export class Door implements Disposable {
     this.refused++;
     if (this.refused > TOLD_REFUSALS) return;
     const last = this.refused === TOLD_REFUSALS ? '; further refusals are not told' : '';
-    this.#options.log.warn({ reason, refused: this.refused }, `nobody steers the bridge simulator like this${last}`);
+    this.#options.log.warn(
+      { reason, refused: this.refused },
+      `a connection to the bridge simulator was refused${last}`,
+    );
   }
 
   /** Its first step must be in the turn in which the connection came. */
   async #refusal(socket: Socket): Promise<string | undefined> {
-    if (!this.#identity) return this.#away ? 'nobody can tell who it is: plugin identity is away' : undefined;
+    if (!this.#identity) return this.#away ? 'its process cannot be identified: plugin identity is away' : undefined;
     const fd = descriptorOf(socket);
     if (fd === undefined) return 'it is gone already';
     try {
       const peer = await this.#identity.peerOf(fd);
       return peer && (await this.#stranger(peer));
     } catch (thrown) {
-      return `nobody can tell who it is: ${reasonOf(thrown)}`;
+      return `its process cannot be identified: ${reasonOf(thrown)}`;
     }
   }
 
@@ -97,7 +100,7 @@ export class Door implements Disposable {
       case 'core':
         return 'it is a process that the Core started';
       case 'unknown':
-        return 'nobody can tell whose process it is';
+        return 'its process cannot be identified';
     }
   }
 }

@@ -118,7 +118,7 @@ export class GpioLine implements ReadyLine {
       this.#poll = new PolledLine(clock, pollMs);
       this.#poll.listen((level) => this.#level.set(level));
     }
-    log.warn({ reason, retryMs: this.#backoff, line: this.source }, 'nobody watches the data-ready line');
+    log.warn({ reason, retryMs: this.#backoff, line: this.source }, 'the data-ready line is not watched');
     this.#again = clock.after(this.#backoff, () => void this.#start());
     this.#backoff = Math.min(BACKOFF_MAX_MS, 2 * this.#backoff);
   }

@@ -48,7 +48,7 @@ export const plugin = definePlugin<{ gpio: typeof gpio; sensors: typeof sensors 
       services.sensors.register(
         {
           name: 'presence',
-          title: 'Whether somebody is there',
+          title: 'Whether a person is there',
           quantities: { present: { unit: 'bool', min: -1, max: 1 }, confidence: { unit: '1', min: 0, max: 1 } },
           leastIntervalMs: 10,
         },

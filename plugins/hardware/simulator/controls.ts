@@ -120,7 +120,7 @@ export const CONTROLS: readonly Control[] = [
         type: ['integer', 'null'],
         enum: [0, 1, null],
         default: null,
-        description: 'absent or null: nobody drives it',
+        description: 'absent or null: it is not driven',
       },
     },
     cli: { fixed: ['endpoint', 'line', 'level'], done: 'line {line} of {endpoint} is as it was asked for' },
@@ -232,10 +232,10 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'no tag lies on the reader' },
   },
   {
-    ...{ id: 'presence', summary: 'Let somebody come, or go', required: ['moving'] },
+    ...{ id: 'presence', summary: 'Let a person come, or go', required: ['moving'] },
     description: 'The line of the motion detector. Who stands still is believed in for a while.',
     params: { moving: { type: 'boolean' } },
-    cli: { done: 'somebody moves: {moving}' },
+    cli: { done: 'a person moves: {moving}' },
   },
   {
     ...{ id: 'network', summary: 'What the device can reach', required: ['state'] },
@@ -308,7 +308,7 @@ export const CONTROLS: readonly Control[] = [
     params: {
       wav: base64Schema(MOST_WAV, 'A WAV file'),
       gain: { type: 'number', minimum: 0, maximum: 4, default: 1 },
-      over: { type: 'boolean', default: false, description: 'now, whatever else there is to be heard' },
+      over: { type: 'boolean', default: false, description: 'now, over other sounds' },
     },
     bodyLimit: MOST_WAV * 2,
     cli: { hide: true },

@@ -45,14 +45,14 @@ export class SimulatedDevice {
   #watchers = 0;
   /** Bridge at the last look, while there is a watcher. */
   #view: BridgeView | undefined;
-  #around: Surroundings = {};
+  #surroundings: Surroundings = {};
 
   constructor(parts: DeviceParts) {
     this.#parts = parts;
   }
 
-  get around(): Surroundings {
-    return this.#around;
+  get surroundings(): Surroundings {
+    return this.#surroundings;
   }
 
   steer<K extends keyof Steered>(what: K, steered: Steered[K], while_: Scope): void {
@@ -144,8 +144,8 @@ export class SimulatedDevice {
   }
 
   #become({ unplugged, ...rest }: { unplugged?: boolean; network?: Params; power?: Params; time?: Params }): void {
-    const { unplugged: was, ...around } = this.#around;
-    this.#around = { ...around, ...rest, ...((unplugged ?? was) && { unplugged: true as const }) };
+    const { unplugged: was, ...surroundings } = this.#surroundings;
+    this.#surroundings = { ...surroundings, ...rest, ...((unplugged ?? was) && { unplugged: true as const }) };
     this.#parts.changed();
   }
 
@@ -176,7 +176,7 @@ export class SimulatedDevice {
 
   async #heal(asking: Asking): Promise<object> {
     await this.#control('heal', {});
-    if (this.#around.unplugged) {
+    if (this.#surroundings.unplugged) {
       await this.#parts.operations.invoke('panel.plug', { plugged: true }, asking);
       this.#become({ unplugged: false });
     }

@@ -53,7 +53,7 @@ function more({ operation, id }: Control): Operation['errors'] {
 
 async function stateOf({ simulated, stage }: ControlParts): Promise<object> {
   const bridge = await simulated.view();
-  const { network, power, time, unplugged } = simulated.around;
+  const { network, power, time, unplugged } = simulated.surroundings;
   return {
     ...(bridge && { bridge }),
     ...(network && { network }),
@@ -67,9 +67,9 @@ async function stateOf({ simulated, stage }: ControlParts): Promise<object> {
 const STATE = exactly(
   {
     bridge: { ...OBJECT, description: 'absent while the simulator of the bridge is not there' },
-    network: { ...OBJECT, description: 'absent: nobody has said yet' },
-    power: { ...OBJECT, description: 'absent: nobody has said yet' },
-    time: { ...OBJECT, description: 'absent: nobody has said yet' },
+    network: { ...OBJECT, description: 'absent: not known yet' },
+    power: { ...OBJECT, description: 'absent: not known yet' },
+    time: { ...OBJECT, description: 'absent: not known yet' },
     panel: exactly({ plugged: { type: 'boolean' } }),
     scenario: { ...OBJECT, description: '`recording`, `playing`, and the `last` one with its result' },
   },
@@ -93,7 +93,7 @@ function watchOperation(parts: ControlParts): Operation<object, ServerSentEvent>
   return {
     name: 'sim.watch',
     summary: 'Follow the state of the simulated device',
-    description: 'The state at once and after each change; of changes that come together the last is told.',
+    description: 'The state at once and after each change; of simultaneous changes the last is sent.',
     capability: CAPABILITY,
     params: exactly({}),
     result: exactly({ event: { const: 'state' }, data: STATE }),

@@ -104,7 +104,7 @@ export class Stage {
     if (recorder) return recorder.ended ? {} : this.#keep(recorder);
     const playing = this.#playing;
     if (!playing) return {};
-    playing.stop.abort(stopped('somebody stopped it'));
+    playing.stop.abort(stopped('it was stopped by hand'));
     await playing.done.catch(() => undefined); // whoever waits for it is told
     return { stopped: playing.scenario.name, steps: playing.step };
   }

@@ -43,7 +43,7 @@ export class Transfers {
 function refusal(status: string, handle: SpiHandle, details: object, cause: ErrorOptions): CoreError {
   const { name, endpoint, speed, mode } = handle;
   if (status === 'BAD_SPEED')
-    return new CoreError('INVALID_SPEED', { speed, reason: ` and within what ${endpoint} can do`, ...details }, cause);
+    return new CoreError('INVALID_SPEED', { speed, reason: ` and within the range of ${endpoint}`, ...details }, cause);
   if (status === 'BAD_MODE') return new CoreError('INVALID_MODE', { mode, ...details }, cause);
   return new CoreError('TRANSFER_FAILED', { handle: name, reason: status, status, ...details }, cause);
 }

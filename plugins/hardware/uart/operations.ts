@@ -67,7 +67,7 @@ export function uartOperations(options: OperationOptions): readonly Operation<ne
     ),
     result: exactly({
       rx: { type: 'string', contentEncoding: 'base64', description: 'base64; empty when nothing came' },
-      lost: { type: 'integer', description: 'bytes that were dropped since the last read because nobody took them' },
+      lost: { type: 'integer', description: 'bytes dropped since the last read because they were not read in time' },
       lostPackets: { type: 'integer', description: 'packets of bytes that the bridge dropped since then' },
     }),
     cli: { flags: { timeoutMs: ['wait', 'timeout-ms'] } },
@@ -129,7 +129,7 @@ export function receiveStream(
           if (out.offer(data)) return;
           onLoss(handle, data.length);
           const reason = 'its reader is too slow, and bytes were dropped';
-          over.reject(new CoreError('QUEUE_FULL', { what: `what came in on ${handle}`, reason, retryAfterMs: 0 }));
+          over.reject(new CoreError('QUEUE_FULL', { what: `received bytes of ${handle}`, reason, retryAfterMs: 0 }));
         }),
       ).then(over.resolve, over.reject);
       await over.promise;

@@ -24,7 +24,7 @@ export class Launcher implements AsyncDisposable {
     return launcher;
   }
 
-  /** Where the shared socket is not at its usual place, the launcher has to say so. */
+  /** Writes the socket into the launcher if it is not at its usual place. */
   async pointAt(addresses: readonly string[]): Promise<void> {
     const sockets = addresses.flatMap((address) => (address.startsWith('unix:') ? [address.slice(5)] : []));
     const usual = join(this.#run, 'core.sock');

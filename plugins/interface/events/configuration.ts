@@ -7,7 +7,7 @@ export interface EventsConfig {
   /** Events and bytes of payload that wait for one slow session or stream. */
   readonly queue: number;
   readonly bytes: number;
-  /** What apps may read beside events of apps. */
+  /** Areas that apps may read beside events of apps. */
   readonly areas: readonly Area[];
 }
 

@@ -33,7 +33,7 @@ export class EventStreams {
     this.#scope = scope;
   }
 
-  /** What may be read has changed. */
+  /** Read rights have changed. */
   refresh(): void {
     for (const refresh of [...this.#refreshes]) refresh();
   }
@@ -105,7 +105,7 @@ interface StreamParts {
   readonly filters: readonly string[];
   readonly reader: Reader;
   readonly signal: AbortSignal;
-  /** What is told before the first event. */
+  /** Items sent before the first event. */
   readonly told: readonly object[];
   readonly subscribe: Bus['subscribe'];
   readonly refreshes: Set<() => void>;
@@ -206,7 +206,7 @@ class EventStream implements AsyncIterableIterator<ServerSentEvent> {
     else this.#stop(); // nothing is left that it may read
   };
 
-  /** What is ready is still taken. */
+  /** Ready events are still taken. */
   readonly #stop = (): void => {
     this.#over = true;
     this.#release?.();

@@ -1,4 +1,4 @@
-/** What READY says of events: which filters of the app's manifest are subscribed, and the latest retained event of each topic. */
+/** Events in READY: the subscribed filters of the app's manifest, and the latest retained event of each topic. */
 
 import { CoreError, type EventEnvelope, type Logger, reasonOf, type Session } from '@device-core/plugin-api';
 import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
@@ -48,7 +48,8 @@ export class Greeting {
       this.#registry.changed();
       const reader = new Reader(this.#rights, { kind: 'app', id: session.app });
       const retained = (await this.#bus.retained(reader.narrowed(accepted))).filter((event) => reader.mayRead(event));
-      // Of app.state and plugin.state, which are retained for each app and plugin, the latest; the others follow as events.
+      // The latest event per topic; app.state and plugin.state are retained for each app and plugin, and their others
+      // follow as events.
       snapshot = Object.fromEntries(retained.map((event) => [event.topic, event]));
     } finally {
       resolve(new Set(Object.values(snapshot).map((event) => event.seq)));

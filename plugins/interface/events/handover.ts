@@ -33,7 +33,7 @@ export class Handover {
     scope.defer('handover of the subscriptions', () => (this.last ? this.#save(this.last) : undefined));
   }
 
-  /** What the former run of the plugin in this run of the Core left. */
+  /** Subscriptions of the former run of the plugin in this run of the Core. */
   async read(): Promise<Subscriptions> {
     try {
       await sweepLeftovers(this.#path);

@@ -1,4 +1,4 @@
-/** What apps open to every identified app: `events.public` of their manifests. */
+/** Topics that apps open to every identified app: `events.public` of their manifests. */
 
 import { CoreError, type Logger, parseFilter, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Apps } from '@device-core/plugin-api/services/apps';

@@ -1,8 +1,8 @@
 /**
- * Who may publish what (decisions D5, D8). An app: `app.<its id>.event.**`, `ui.toast` and `ui.banner` with
- * `display.notify`, at priority `high` only with
- * `events.publish.high`. The operator: every topic, for simulation and diagnosis; its events carry the source `operator`. Nobody publishes `critical`
- * here: that is for the Core and OEM plugins, which use the bus itself.
+ * Rights to publish (decisions D5, D8). An app: `app.<its id>.event.**`, `ui.toast` and `ui.banner` with
+ * `display.notify`, at priority `high` only with `events.publish.high`. The operator: every topic, for simulation and
+ * diagnosis; its events carry the source `operator`. Priority `critical` is refused here: that is for the Core and
+ * OEM plugins, which use the bus itself.
  */
 import {
   type Caller,
@@ -86,7 +86,7 @@ export function checkPublication(
 function checkPublisher(capabilities: Pick<Capabilities, 'require'>, caller: Caller, topic: string): void {
   if (caller.kind === 'operator') return;
   if (caller.kind !== 'app') {
-    // What a plugin publishes is bounded by its manifest, which only its own bus knows.
+    // The manifest of a plugin bounds its events, and only its own bus knows that manifest.
     throw new CoreError('CALLER_DENIED', {
       verb: `publish ${topic} for ${callerName(caller)}`,
       reason: 'a plugin has host.bus',

@@ -1,7 +1,9 @@
 /**
- * Who may read what (decisions D8a). Deny by default. The operator, and who holds `system.events` (class oem), read everything. An app reads
+ * Rights to read (decisions D8a). Deny by default. The operator, and holders of `system.events` (class oem), read
+ * everything. An app reads
  *
- * - what lies in one of the configured areas; an area with capabilities, such as what was heard (`audio.stt.**`), asks for one of them;
+ * - what lies in one of the configured areas; an area with capabilities, such as what was heard (`audio.stt.**`),
+ *   asks for one of them;
  * - its own events, `app.<its id>.**`;
  * - the events of another app with `events.read:<that id>`, and the topics that its manifest opens (`events.public`).
  *
@@ -21,7 +23,7 @@ import type { Area } from './configuration.ts';
 import { covers, intersection, overlaps, type Segments } from './filter-algebra.ts';
 import type { PublicTopics } from './public-topics.ts';
 
-/** What of a filter may be read. */
+/** The readable part of a filter. */
 export interface Readable {
   /** Canonical; every topic that they match may be read, but for what mayRead() takes out. */
   readonly filters: readonly string[];
@@ -51,7 +53,7 @@ export class ReadRights {
     const name = wanted.join('.');
     if (this.#isFree(caller)) return { filters: [name] };
     const wide = wanted[0] === '*' || wanted[0] === '**';
-    // Who names an area that is not his is told so; who asks for everything gets what is his.
+    // A filter inside a foreign area is refused; a wide filter gets the readable part.
     if (!wide) this.#requireAreas(caller, wanted);
     const readable = [...this.#openAreas(caller), ...this.#namespaces(caller, wanted)];
     if (readable.some((set) => covers(set, wanted)) && !wide) return { filters: [name] };
@@ -103,7 +105,7 @@ export class ReadRights {
     return this.#areas.filter((area) => this.#holdsOne(caller, area)).map(({ segments }) => segments);
   }
 
-  /** What the caller may read below `app.`, as far as the filter reaches there. */
+  /** Readable filters below `app.`, as far as the filter reaches there. */
   #namespaces(caller: Caller, wanted: Segments): readonly Segments[] {
     if (!overlaps(APP_NAMESPACE, wanted)) return [];
     if (this.#capabilities.holds(caller, 'events.read')) return [APP_NAMESPACE];

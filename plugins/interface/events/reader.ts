@@ -4,7 +4,7 @@ import type { ReadRights } from './read-rights.ts';
 /** Answers kept; topics come from apps, so there must be an end. */
 const ANSWERS = 512;
 
-/** Whoever reads events, with what it may read of what it asked for. */
+/** A reader of events, with the readable parts of its filters. */
 export class Reader {
   readonly #rights: ReadRights;
   readonly #caller: Caller;
@@ -15,7 +15,7 @@ export class Reader {
     this.#caller = caller;
   }
 
-  /** What to subscribe for these filters now. A filter of which nothing may be read any more is left out. */
+  /** Subscriptions for these filters now. A filter without a readable part is left out. */
   narrowed(filters: readonly string[]): readonly string[] {
     return [...new Set(filters.flatMap((filter) => this.partsOf(filter)))];
   }

@@ -33,7 +33,7 @@ export class SessionRegistry {
     return Object.fromEntries([...this.#sessions].map(([id, { filters }]) => [id, filters]));
   }
 
-  /** What may be read has changed. */
+  /** Read rights have changed. */
   refresh(): void {
     for (const subscriber of this.#sessions.values()) subscriber.refresh();
   }

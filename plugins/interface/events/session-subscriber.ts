@@ -23,7 +23,7 @@ const DRAIN_MS = 500;
 const BUS_TURNS = 3;
 const UNKNOWN = { low: 0, normal: 0, high: 0, critical: 0 };
 
-/** What every subscriber has in common. */
+/** Members that all subscribers share. */
 export interface SubscriberWorld {
   readonly bus: Bus;
   readonly config: EventsConfig;
@@ -42,7 +42,7 @@ export class SessionSubscriber {
   readonly #quota: FilterQuota;
   /** As the app wrote them, by their canonical form. */
   readonly #filters = new Map<string, string>();
-  /** What of each may be read, and of how many it is a part: only what is new or gone is told to the bus. */
+  /** Readable parts of each filter, and the number of filters with that part: only new and lost parts go to the bus. */
   readonly #parts = new Map<string, readonly string[]>();
   readonly #uses = new Map<string, number>();
   #subscription: Subscription | undefined;
@@ -50,7 +50,7 @@ export class SessionSubscriber {
   #part: AsyncDisposable | undefined;
   /** The event on its way to the session. */
   #underway: Promise<void> | undefined;
-  /** Until READY is made, events wait; what it carries in its snapshot is not sent again. */
+  /** Events wait for READY; those in its snapshot are not sent again. */
   #greeting: Promise<ReadonlySet<number>> | undefined;
 
   constructor(session: Session, reader: Reader, { bus, config, scope, log, quota }: SubscriberWorld) {
@@ -87,7 +87,7 @@ export class SessionSubscriber {
     this.#read(names);
   }
 
-  /** What may be read has changed. */
+  /** Read rights have changed. */
   refresh(): void {
     this.#read([...this.#filters.keys()]);
   }

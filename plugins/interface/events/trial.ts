@@ -42,7 +42,7 @@ export function trialOperation(
     name: 'events.test',
     summary: 'publish an event in the name of an app, for a test',
     description:
-      'What the app itself may publish now, and no more. Its source is test.app.<id>, so whoever receives it can tell it from an event of the app.',
+      'What the app itself may publish now, and no more. Its source is test.app.<id>, so receivers can tell it from an event of the app.',
     params: exactly(
       { app: { type: 'string', maxLength: 128, description: 'App id, or its short name.' }, ...PUBLISH_MEMBERS },
       ['app', 'topic', 'payload'],
@@ -68,7 +68,7 @@ export function trialOperation(
       const named: Caller = { kind: 'app', id };
       checkPublication(rightsOf(capabilities), named, topic, priority);
       payloads.check(topic, payload, false);
-      // Whoever draws for apps knows in whose name somebody else asks by this member.
+      // A plugin that draws for apps learns from this member in whose name the test publishes.
       const whole = ON_THE_PANEL.includes(topic) ? { ...payload, app: id } : payload;
       const { seq } = await bus.publish({ topic, payload: whole, priority, source: `test.${callerName(named)}` });
       return { id: `${run}-${seq}`, seq };

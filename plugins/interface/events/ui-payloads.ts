@@ -43,7 +43,7 @@ const SCHEMAS = {
       progress: { type: 'number', minimum: 0, maximum: 1 },
       buttons: { type: 'array', maxItems: 2, items: BUTTON },
     },
-    // What changes or removes a banner names it; only what shows one has to be complete.
+    // A change or removal of a banner names it; only one that is shown has to be complete.
     if: { properties: { action: { const: 'show' } } },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ['text', 'level'] },

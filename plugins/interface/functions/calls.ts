@@ -69,7 +69,7 @@ export class Calls {
       const { name, version } = target.entry;
       const refusal = await policy.promise({ app, name, version, inputs, deadline, caller: request.caller });
       if (refusal) throw refusal;
-      // What a policy has had in its hands is sent as it is now, and not as it came.
+      // A policy may have changed the inputs: the copy no longer counts as the bytes that came.
       inputs = { ...inputs };
     }
     return readResult(target, await this.#deliver(target, inputs, deadline, request));

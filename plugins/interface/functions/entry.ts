@@ -9,7 +9,7 @@ const MIN_TIMEOUT_MS = 50;
 export const MAX_TIMEOUT_MS = 60_000;
 
 const NAME = /^[a-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*$/;
-/** What every object has would be lost where objects are copied. */
+/** A member named `__proto__` would be lost where objects are copied. */
 const MEMBER = /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_NAME_LENGTH = 128;
 const MAX_MEMBERS = 32;
@@ -17,7 +17,10 @@ const MAX_PERMISSIONS = 32;
 const MAX_TEXTS = 64;
 const MAX_ENTRY_BYTES = 16 * 1024;
 
-/** What the Core itself sends on an app socket; a stock JSON-RPC library could not tell a function of that name from it. */
+/**
+ * Methods that the Core itself sends on an app socket; a stock JSON-RPC library could not tell a function of that
+ * name from them.
+ */
 const RESERVED = new Set(['event', 'cancel', 'stop', 'ping', 'config.changed']);
 
 const KNOWN = new Set([

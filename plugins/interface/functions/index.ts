@@ -39,7 +39,7 @@ export const plugin = definePlugin({
       calls,
       capabilities: host.capabilities,
       sessions,
-      // What is restored was accepted once, and apps do not hear of it.
+      // A restored registration was accepted before, and apps do not hear of it.
       refusal: async (registration) => (restored && policy.isUsed() ? policy.promise(registration) : undefined),
       log: host.log,
     });

@@ -3,7 +3,7 @@ import { type Capabilities, type CapabilityId, CoreError, grantHint } from '@dev
 import type { FunctionEntry, FunctionLeftOut } from '@device-core/plugin-api/services/functions';
 import type { Registered } from './entry.ts';
 
-/** What an app offers is bounded by its manifest; what it repeats under other names is not. */
+/** Most waiting functions of an app: the manifest bounds its offers, but not repetitions under other names. */
 const MOST_PER_APP = 256;
 
 interface Waiting {

@@ -48,7 +48,7 @@ export class Presence {
     if (this.opened(app) > seen) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const ended = AbortSignal.any(signal ? [signal, this.#scope.signal] : [this.#scope.signal]);
-    const cancelled = () => reject(new CoreError('CANCELLED', { what, reason: 'nobody waits for it any more' }));
+    const cancelled = () => reject(new CoreError('CANCELLED', { what, reason: 'the caller no longer waits' }));
     if (ended.aborted) cancelled();
     else ended.addEventListener('abort', cancelled, { once: true });
     const timer = ended.aborted

@@ -49,7 +49,7 @@ export function functionService(options: ServiceOptions): Functions {
     if (refused) throw refused;
     return registry.add(entry.app, [entry]);
   };
-  /** What was left out for a capability that is there now comes in. */
+  /** Registers waiting functions whose capability is there now. */
   const settle = async () => {
     for (const { app, entry } of waiting.granted()) {
       waiting.remove(app, entry.name, entry.version);

@@ -29,7 +29,7 @@ export class Snapshot {
     scope.defer('snapshot of the functions', () => (this.#timer ? this.#save() : this.#saved));
   }
 
-  /** What the former run of the plugin in this run of the Core left. */
+  /** Snapshot of the former run of the plugin in this run of the Core. */
   async read(): Promise<readonly FunctionSpecification[]> {
     try {
       await sweepLeftovers(this.#path);

@@ -21,7 +21,7 @@ interface Stretch {
   readonly limit: OwnTimeLimit;
   /** Bytes of the connection at its beginning. */
   readonly from: number;
-  /** Of monotonic(): when it was looked at last. */
+  /** Time of the last look, of monotonic(). */
   seen: number;
   /** `ms` in which bytes of the client waited for us. */
   readonly held: { ms: number };
@@ -62,14 +62,14 @@ export class Arrivals {
     if (request.readableLength > 0) stretch.held.ms += now - stretch.seen;
     stretch.seen = now;
     if (stretch.limit.leftMs > 0) return;
-    const came = request.socket.bytesRead - stretch.from;
-    if (wanted && came >= this.#limits.requestProgressBytes) {
+    const received = request.socket.bytesRead - stretch.from;
+    if (wanted && received >= this.#limits.requestProgressBytes) {
       this.#begin(request);
       return;
     }
     this.stalled++;
-    // Who has its answer gets no other.
-    if (wanted) this.#refuse(this.#tooSlow(came, stretch), request.socket);
+    // A request that has its answer gets no other.
+    if (wanted) this.#refuse(this.#tooSlow(received, stretch), request.socket);
     else request.socket.destroy();
   }
 
@@ -81,11 +81,11 @@ export class Arrivals {
     this.#stretches.set(request, { limit, from: socket.bytesRead, seen: this.#clock.monotonic(), held });
   }
 
-  #tooSlow(came: number, { limit }: Stretch): CoreError {
+  #tooSlow(received: number, { limit }: Stretch): CoreError {
     const { requestTimeoutMs, requestProgressBytes } = this.#limits;
     const time = spentText(requestTimeoutMs, limit.spent);
     return new CoreError('REQUEST_TIMEOUT', {
-      reason: `${came} bytes came in ${time}; a body goes on by ${requestProgressBytes} bytes in that time, or is whole (http.requestTimeoutMs, http.requestProgressBytes)`,
+      reason: `${received} bytes came in ${time}; a body goes on by ${requestProgressBytes} bytes in that time, or is whole (http.requestTimeoutMs, http.requestProgressBytes)`,
     });
   }
 }

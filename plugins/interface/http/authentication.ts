@@ -1,4 +1,4 @@
-/** Who sends a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
+/** Caller of a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
 import type { IncomingMessage } from 'node:http';
 import { type Caller, CoreError, type TcpConnection } from '@device-core/plugin-api';
 import type { Credentials } from '@device-core/plugin-api/services/identity';
@@ -10,7 +10,7 @@ const SCHEME = 'bearer ';
 /** RFC 6750, and no longer than any token of ours. */
 const TOKEN = /^[A-Za-z0-9._~+/-]{1,512}=*$/;
 
-/** What a request brings to prove who it is; a promise only where the peer must be asked for first. Throws UNAUTHENTICATED. */
+/** Credentials of a request; a promise only where the peer must be asked for first. Throws UNAUTHENTICATED. */
 export function credentialsOf(request: IncomingMessage, connection: Connection): Credentials | Promise<Credentials> {
   const { authorization } = request.headers;
   const { transport, peer } = connection;

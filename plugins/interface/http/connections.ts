@@ -61,14 +61,14 @@ export class Connections {
   readonly #identity: Identity;
   readonly #log: Logger;
   readonly #limits: ConnectionLimits;
-  readonly #came: () => void;
+  readonly #connected: () => void;
 
-  /** `came` is called at each connection. */
-  constructor(identity: Identity, log: Logger, limits: ConnectionLimits, came: () => void = () => undefined) {
+  /** `connected` is called at each connection. */
+  constructor(identity: Identity, log: Logger, limits: ConnectionLimits, connected: () => void = () => undefined) {
     this.#identity = identity;
     this.#log = log;
     this.#limits = limits;
-    this.#came = came;
+    this.#connected = connected;
   }
 
   get size(): number {
@@ -147,7 +147,7 @@ export class Connections {
       return false;
     }
     this.#open.set(socket, connection);
-    this.#came();
+    this.#connected();
     socket.once('close', () => {
       this.#open.delete(socket);
       this.#progress.delete(socket);
@@ -189,8 +189,8 @@ export class Connections {
   }
 
   /**
-   * Whoever holds connections without using them must not keep others out: where a listener is full the oldest idle connection on which nobody has proved
-   * who they are is closed, else the oldest idle one. False when all are at work.
+   * Idle connections must not keep others out: where a listener is full the oldest idle connection without a proven
+   * identity is closed, else the oldest idle one. False when all are at work.
    */
   #makeRoom(listener: OriginCheck | undefined): boolean {
     const { maxConnections } = this.#limits;
@@ -225,7 +225,7 @@ const isIdle = (socket: Socket): boolean => !currentResponse(socket) && socket.r
 function ownerName(owner: ProcessOwner, uid: number): string | undefined {
   if (owner.kind === 'app' || owner.kind === 'plugin') return `${owner.kind} ${owner.id}`;
   if (owner.kind === 'core') return 'the Core';
-  if (owner.kind === 'unknown') return 'processes that nobody can tell';
+  if (owner.kind === 'unknown') return 'unidentified processes';
   return uid === 0 || uid === process.getuid?.() ? undefined : `user ${uid}`;
 }
 

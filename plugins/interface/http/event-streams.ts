@@ -53,7 +53,7 @@ function send(response: ServerResponse, event: ServerSentEvent): boolean {
   return socket.write(bytesOf(event));
 }
 
-/** Of events that go to many: frozen, so that nobody changes them between two streams. */
+/** Encoded events that go to many streams: frozen, so that they do not change between two streams. */
 const sent = new WeakMap<ServerSentEvent, Buffer>();
 
 function bytesOf(event: ServerSentEvent): Buffer {

@@ -1,4 +1,7 @@
-/** What one request goes through, in the order of decisions D1: host and origin, identity, capability, content type and body, the gate. */
+/**
+ * Steps of one request, in the order of decisions D1: host and origin, identity, capability, content type and body,
+ * the gate.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ANONYMOUS, type Caller, CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
 import type { Identity } from '@device-core/plugin-api/services/identity';
@@ -63,30 +66,30 @@ export class FrontEnd {
    */
   async admit(route: Route, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
     const { operation } = route;
-    let whole: boolean;
+    let bodyArrived: boolean;
     try {
       const connection = this.#connectionOf(request.raw);
       const caller = await this.#authenticate(request.raw, connection);
       const call = new RequestCall(
         operation,
-        withConfirmation(known(caller, connection), request.raw),
+        withConfirmation(remembered(caller, connection), request.raw),
         request.raw,
         reply.raw,
       );
       const refusal = await this.#operations.permitted(operation.name, call);
       if (operation.rest.raw) return await this.#receive(call, refusal ?? call.wrong, route, request, reply);
-      const wrong = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
+      const fault = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
       if (refusal && isUnnamed(refusal)) call.refusal = refusal;
-      else if (wrong) throw wrong;
+      else if (fault) throw fault;
       request.deviceCall = call;
-      const reads = operation.rest.method !== 'GET';
-      whole = !reads || isWholeJson(request.raw);
-      if (whole && reads) request.body = wholeBody(request.raw, route.bodyLimit);
+      const hasBody = operation.rest.method !== 'GET';
+      bodyArrived = !hasBody || isWholeJson(request.raw);
+      if (bodyArrived && hasBody) request.body = wholeBody(request.raw, route.bodyLimit);
     } catch (thrown) {
       this.fail(reply, thrown, operation.rest);
       return;
     }
-    if (whole) void this.run(route.read, request, reply);
+    if (bodyArrived) void this.run(route.read, request, reply);
     else next();
   }
 
@@ -95,10 +98,10 @@ export class FrontEnd {
     try {
       const connection = this.#connectionOf(request);
       const caller = await this.#authenticate(request, connection);
-      const call = new RequestCall(operation, known(caller, connection), request, response);
+      const call = new RequestCall(operation, remembered(caller, connection), request, response);
       const refusal = await this.#operations.permitted(operation.name, call);
-      const wrong = refusal ?? contentTypeRefusal(request) ?? call.wrong;
-      if (wrong) throw wrong;
+      const fault = refusal ?? contentTypeRefusal(request) ?? call.wrong;
+      if (fault) throw fault;
       sendResult(response, operation, await this.#operations.invoke(operation.name, {}, call));
     } catch (thrown) {
       if (!(thrown instanceof CoreError)) this.#log.error({ err: thrown, url: request.url }, 'request failed');
@@ -131,7 +134,7 @@ export class FrontEnd {
   ): Promise<void> {
     try {
       const connection = this.#connectionOf(request.raw);
-      known(await this.#authenticate(request.raw, connection), connection);
+      remembered(await this.#authenticate(request.raw, connection), connection);
       throw error;
     } catch (thrown) {
       this.fail(reply, thrown, rest, thrown === error ? headers : {});
@@ -146,7 +149,7 @@ export class FrontEnd {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
-    // What is not read any more must not be taken for the next request.
+    // The unread rest of a body must not be taken for the next request.
     reply.raw.setHeader('connection', 'close');
     if (refusal) throw refusal;
     const file = await this.#bodies.receive(request.raw, bodyLimit, call.caller);
@@ -173,7 +176,7 @@ export class FrontEnd {
 
   /** The one place where an error leaves as an answer; a fault of ours is logged here. */
   fail(reply: FastifyReply, cause: unknown, rest?: RestBinding, headers: Record<string, string> = {}): void {
-    // Who may not ask hears of nothing else; the best refusal is the one that names what was asked for.
+    // A refused caller learns of no other fault; the best refusal names the requested right.
     const { refusal } = reply.request.deviceCall ?? {};
     const thrown = refusal && !isRefusal(cause) ? refusal : cause;
     if (!(thrown instanceof CoreError))
@@ -209,7 +212,7 @@ export class FrontEnd {
 }
 
 /** Remembers of the connection who has spoken on it. */
-function known(caller: Caller, connection: Connection): Caller {
+function remembered(caller: Caller, connection: Connection): Caller {
   if (caller.kind !== 'anonymous') connection.known = true;
   if (caller.kind === 'app') connection.apps.add(caller.id);
   if (caller.signedIn) connection.signedIn.add(caller.signedIn.id);

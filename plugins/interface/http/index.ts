@@ -34,7 +34,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const { scope, log, config } = host;
     const { paths } = await services.device.info();
     const shortest = Math.min(config.stallTimeoutMs, config.requestTimeoutMs);
-    const came = rounds({
+    const watchStalled = rounds({
       ...{ scope, label: 'stalled clients', ms: Math.max(20, Math.min(1_000, shortest / 4)) },
       run: () => {
         arrivals.check(turns.arriving());
@@ -42,7 +42,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       },
     });
     const arrivals = new Arrivals(config, host.clock, refuse);
-    const connections = new Connections(services.identity, log, config, came);
+    const connections = new Connections(services.identity, log, config, watchStalled);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
     const frontEnd = new FrontEnd(services, connections, streams, bodies, log);

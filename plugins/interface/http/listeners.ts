@@ -91,7 +91,7 @@ export class Listeners implements AsyncDisposable {
         maxHeaderSize: HEADER_LIMIT,
         // A missing host is refused by our own check, in our own words.
         requireHostHeader: false,
-        // Whoever asks for another protocol that we do not speak gets the answer in this one.
+        // A request for an unknown protocol is answered over HTTP.
         shouldUpgradeCallback: (request) => this.#pages.serves(request),
       },
       this.#turns.take,

@@ -1,4 +1,7 @@
-/** What node:http and node:net know of a connection and tell nobody: their private fields stand here alone. Without them less is known, and nothing fails. */
+/**
+ * Private fields of node:http and node:net about a connection: they stand here alone. Without them less is known, and
+ * nothing fails.
+ */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

@@ -8,12 +8,12 @@ import type { WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from './connections.ts';
 import { rejectSocket } from './responses.ts';
 
-/** Of one message of a page. */
+/** Longest message of a page. */
 const MESSAGE_BYTES = 64 * 1024;
 /** Messages of one page that nobody has read; the page waits then. */
 const UNREAD = 16;
 const MOST_SOCKETS = 64;
-/** Of one session, which is one tab: it may come back before its former socket is known to be gone. */
+/** Most sockets of one session, which is one tab: it may come back before its former socket is known to be gone. */
 const MOST_OF_ONE = 4;
 /** Bytes that wait for a page before whoever sends has to wait, too. */
 const ROOM = 256 * 1024;
@@ -59,7 +59,7 @@ export class PageSocketServer {
     return {
       [Symbol.dispose]: () => {
         this.#endpoints.delete(path);
-        // Who serves them goes: a page that is cut comes back to whoever serves them next.
+        // The server of the pages goes: a page that is cut comes back to its next server.
         const gone = new CoreError('CANCELLED', { what: 'a page', reason: 'it is served anew' });
         for (const page of this.#coming) if (page.path === path) page.over.abort(gone);
         for (const [socket, page] of this.#open) if (page.path === path) socket.close(1_012, 'it is served anew');
@@ -152,7 +152,7 @@ export class PageSocketServer {
     const inbox = new Queue<string>(() => {
       if (webSocket.isPaused) webSocket.resume();
     });
-    // What nobody has read by then is read by nobody.
+    // Messages not read by then are dropped.
     const end = () => {
       inbox.clear();
       inbox.end();
@@ -163,7 +163,7 @@ export class PageSocketServer {
       over.abort(new CoreError('CANCELLED', { what: 'a page', reason: 'it has gone' }));
       end();
     });
-    // Whoever does not answer the close is not heard any more all the same.
+    // A peer that does not answer the close is cut off all the same.
     over.signal.addEventListener(
       'abort',
       () => {

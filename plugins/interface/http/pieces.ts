@@ -1,7 +1,7 @@
 /**
- * What Node's HTTP parser is given of what a connection sent. Node reads 64 KiB and parses all of it at once: 1,700 short requests, each with its
- * objects, before anybody can stop it. Here the parser gets one head at a time, and the rest stays in the socket's own buffer, whose bound then
- * holds the client.
+ * Feeds Node's HTTP parser in pieces. Node reads 64 KiB and parses all of it at once: 1,700 short requests, each with
+ * its objects, before a handler can stop it. Here the parser gets one head at a time, and the rest stays in the
+ * socket's own buffer, whose bound then holds the client.
  */
 import type { Socket } from 'node:net';
 import { isHeldByHttp } from './node-private.ts';

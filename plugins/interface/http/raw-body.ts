@@ -56,7 +56,7 @@ export class RawBodies {
       throw new CoreError('BUSY', { what: 'an upload', limit: `${OF_ONE_APP} of this app` });
   }
 
-  /** What the operation has not taken is removed. */
+  /** Removes the file unless the operation has taken it away. */
   async discard(file: string): Promise<void> {
     await rm(file, { force: true });
   }

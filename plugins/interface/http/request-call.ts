@@ -13,9 +13,9 @@ export class RequestCall implements Invocation {
   readonly caller: Caller;
   /** NaN where the header cannot be read: `wrong` says so before anything begins. */
   readonly deadline: number;
-  /** Who calls may not, whatever the params; they are read only to name what is missing. */
+  /** Refusal of the caller, whatever the params; they are read only to name the missing right. */
   refusal: CoreError | undefined;
-  /** What the header `traceparent` names. Only the operator's is the parent of what is done here. */
+  /** Trace of the header `traceparent`. Only the operator's is the parent of spans here. */
   readonly trace: TraceContext | undefined;
   readonly #response: ServerResponse;
   #abort: LazyAbort | undefined;

@@ -1,4 +1,4 @@
-/** What leaves the device: bodies and headers of decisions D5 and D6. */
+/** Bodies and headers of answers: decisions D5 and D6. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CoreError } from '@device-core/plugin-api';
@@ -38,7 +38,7 @@ function bytesOf(result: unknown): string | Buffer {
   return made;
 }
 
-/** Who is refused because there is too much of something just now is told when to come again, whoever refused it. */
+/** Retry time in refusals for lack of room or rate, from every part of the Core. */
 const RETRY_MS = 1_000;
 
 /** Throws nothing; a client that has gone is no concern of anybody. */
@@ -56,7 +56,7 @@ export function sendFailure(
   const { retryAfterMs = error.status === 429 || error.code === 'QUEUE_FULL' ? RETRY_MS : undefined } = error.details;
   if (typeof retryAfterMs === 'number') headers['retry-after'] = Math.max(1, Math.ceil(retryAfterMs / 1000));
   if (status === 401) headers['www-authenticate'] = 'Bearer realm="device"';
-  // What is left of a body that is too long is not worth reading.
+  // The rest of a body that is too long is not read.
   if (status === 413) headers.connection = 'close';
   send(response, status, failureBody(error, rest?.failure?.bare), headers);
 }
@@ -120,7 +120,8 @@ function write(
   response.writeHead(status, more ? Object.assign(headers, more) : headers);
   const { req: request } = response;
   if (!request.complete && !request.destroyed) {
-    // Who still sends would find the connection closed, and no answer: what comes is let go until it has it, or has sent all. Arrivals ends who goes on.
+    // A client that still sends would find the connection closed, and no answer: its bytes are dropped until it has
+    // the answer, or has sent all. Arrivals ends one that goes on.
     response.write(body);
     request.once('close', () => response.end());
     request.resume();

@@ -130,7 +130,7 @@ function addRoute(app: FastifyInstance, operation: Routed, frontEnd: FrontEnd): 
   });
 }
 
-/** What a path has that has no route for the method it was asked with. Only asked on the way to an error. */
+/** Operations at a path that has no route for the method of the request. Called only on the way to an error. */
 function operationsAt(operations: readonly Routed[]): (url: string) => readonly RestBinding[] {
   let patterns: readonly { readonly rest: RestBinding; readonly pattern: RegExp }[] | undefined;
   return (url) => {

@@ -1,7 +1,7 @@
 /**
- * Whose request is next. A client may send thousands of requests down one connection before it reads an answer; each connection is served one
- * request at a time, and connections that wait take turns, so that one of them costs the others no more than its share. What waits are bytes: a
- * request is parsed when its turn comes.
+ * Order of requests. A client may send thousands of requests down one connection before it reads an answer; each
+ * connection is served one request at a time, and connections that wait take turns, so that one of them costs the
+ * others no more than its share. Waiting requests are bytes: each is parsed when its turn comes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -82,7 +82,7 @@ export class Turns {
       return this.#serve(lane, request, response);
     lane.waiting.push([request, response]);
     this.#waiting++;
-    // What was parsed already is in the list; nothing more is read before it was served.
+    // Parsed requests are in the list; nothing more is read before they were served.
     if (lane.waiting.length === 1) socket.pause();
     if (this.#waiting > MOST_WAITING) this.#cutLongest();
     this.#queue(lane);

@@ -80,7 +80,7 @@ export class BrowserKeys {
     return new BrowserKeys(await KeptFile.open(options.path, FORM, options.scope, options.log), options);
   }
 
-  /** Of which a session is; it ends with it. */
+  /** State of the device to which sessions belong; they end with it. */
   get state(): string {
     return this.#file.value.state;
   }
@@ -136,7 +136,10 @@ export class BrowserKeys {
     return this.#challenges.make(subjectOf(id, origin));
   }
 
-  /** Whose proof it is; its challenge is used by this. Throws BROWSER_UNKNOWN, UNAUTHENTICATED, RATE_LIMITED, BUSY. */
+  /**
+   * Verifies a proof and returns its browser; the challenge is used up by this. Throws BROWSER_UNKNOWN,
+   * UNAUTHENTICATED, RATE_LIMITED, BUSY.
+   */
   prove({ browser, origin, challenge, signature }: BrowserProof): StayingBrowser {
     const found = this.#find(browser);
     this.#challenges.check(challenge, subjectOf(browser, origin));
@@ -167,7 +170,7 @@ export class BrowserKeys {
     const now = this.#clock.now();
     if (now - browser.lastUsed <= NOTED_MS) return;
     const noted = { ...browser, lastUsed: now };
-    // What the disk refuses is told in the health.
+    // A failed write shows in the health.
     this.#set(this.#file.value.browsers.map((one) => (one === browser ? noted : one))).catch(() => undefined);
   }
 

@@ -23,12 +23,12 @@ export interface ResolverOptions {
   readonly peers: PeerReader;
   /** The Core's own user. */
   readonly uid: number;
-  /** Whoever proves nothing is the operator. */
+  /** A caller without a proof is the operator. */
   readonly open: boolean;
   readonly onListenerError: (thrown: unknown) => void;
 }
 
-/** Who is the caller, in the order of decisions D1: the token where there is one, then the peer of the Unix socket. */
+/** Resolves callers in the order of decisions D1: the token where there is one, then the peer of the Unix socket. */
 export class CallerResolver {
   readonly #options: ResolverOptions;
   readonly #listeners = new Set<(app: string) => void>();
@@ -36,7 +36,7 @@ export class CallerResolver {
   readonly #endings = new Map<string, number>();
   #ended = 0;
   readonly #anonymous = new WeakMap<object, Caller>();
-  /** Who holds the other end of a TCP connection. */
+  /** Owners of the other end of a TCP connection. */
   readonly #holders = new WeakMap<TcpConnection, ProcessOwner>();
 
   constructor(options: ResolverOptions) {
@@ -153,8 +153,9 @@ export class CallerResolver {
   }
 
   /**
-   * Whose process brings this token. Over TCP only the operator's is worth the search, which looks at every open file of every guest: an app's token is
-   * void when the app stops, and gives nothing beyond what its manifest claims.
+   * Owner of the process that brings this token. Over TCP only the operator's is worth the search, which looks at
+   * every open file of every guest: an app's token is void when the app stops, and gives nothing beyond what its
+   * manifest claims.
    */
   #holder(
     caller: Caller,
@@ -187,7 +188,7 @@ function refuseGuest(owner: ProcessOwner | undefined, caller: Caller): void {
 
 const UNKNOWN = {
   ended: 'the process that made this connection had ended before the Core could look at it',
-  elsewhere: 'the process of the caller is in another pid namespace, and its user alone makes nobody the operator',
+  elsewhere: 'the process of the caller is in another pid namespace, and its user alone does not make it the operator',
   hidden: 'the process of the caller cannot be told',
 } as const;
 
@@ -199,7 +200,7 @@ function remedyOf({ why }: ProcessOwner & { readonly kind: 'unknown' }): string 
 
 function described(owner: ProcessOwner): string {
   if (owner.kind === 'unknown') return UNKNOWN[owner.why ?? 'hidden'];
-  if (owner.kind === 'stranger') return 'the caller is a process of its own';
+  if (owner.kind === 'stranger') return 'the caller is a process outside of apps and plugins';
   if (owner.kind === 'core') return 'the caller is a process that the Core started';
   const { kind, id, ended } = owner;
   return `the caller is a process of ${kind} ${id}${ended ? `: the ${kind} has stopped` : ''}`;

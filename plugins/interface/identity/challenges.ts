@@ -1,18 +1,18 @@
 /**
- * What a browser signs to come back. No challenge is kept: each carries its end and our seal, so ten thousand of them cost no memory, and nobody's can be
- * pushed out by another's. One that was used is remembered until its end.
+ * Challenges that a browser signs to come back. No challenge is kept: each carries its end and our seal, so ten
+ * thousand of them cost no memory, and none can push out another. A used one is remembered until its end.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, CoreError } from '@device-core/plugin-api';
 
 const VALID_MS = 60_000;
-/** Of one browser within a minute: nobody uses up what is another's. */
+/** Most challenges of one browser within a minute: a browser cannot use up the share of another. */
 const MOST_USED = 16;
 const FORM = /^([A-Za-z0-9_-]{22})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})$/;
 
 export class Challenges {
   readonly #clock: Clock;
-  /** Of this start: challenges of a former one are void. */
+  /** Key of this start: challenges of a former one are void. */
   readonly #secret = randomBytes(32);
   readonly #used = new Map<string, { readonly until: number; readonly by: string }>();
 

@@ -24,7 +24,7 @@ interface Open<T> {
 
 export class OneTimeCodes<T> {
   readonly #clock: Clock;
-  /** What the code is for, and the command that makes one. */
+  /** Purpose of the code, and the command that makes one. */
   readonly #purpose: { readonly what: string; readonly command: string };
   #open: Open<T> | undefined;
 

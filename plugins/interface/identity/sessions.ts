@@ -23,7 +23,7 @@ const IDLE_MS = 3_600_000;
 const TICKET_MS = 30_000;
 /** Sessions, and tickets that nobody used yet; the oldest goes for a new one. */
 const MOST = 32;
-/** Of one browser that stays signed in: the oldest of its own goes, so that it pushes out nobody else. */
+/** Most sessions of one browser that stays signed in: its oldest one goes, so that it pushes out no others. */
 const MOST_OF_ONE = 8;
 const MOST_TICKETS = 256;
 /** Use is noted in the file this often at most: a page asks many times a minute. */
@@ -32,7 +32,7 @@ const NOTED_MS = 300_000;
 interface Kept extends SignedIn {
   /** SHA-256 of the token, base64url. */
   readonly hash: string;
-  /** Of the device when it began. */
+  /** State of the device when it began. */
   readonly state?: string;
 }
 
@@ -72,7 +72,7 @@ export class BrowserSessions implements Sessions {
   readonly #onListenerError: (thrown: unknown) => void;
   readonly #peerName: (caller: Caller) => Promise<string>;
   readonly #scope: Scope;
-  /** Until the next one may end by its time: who listens is told then, not when somebody asks. */
+  /** Runs to the next possible end by time, so that listeners learn of it then, and not at the next request. */
   #timer: Disposable | undefined;
 
   private constructor(
@@ -103,7 +103,7 @@ export class BrowserSessions implements Sessions {
     return sessions;
   }
 
-  /** Whose token it is, where it is one of these; it is used by this. */
+  /** Caller of the token of a session, whose use is noted; undefined for another token. */
   callerOf(token: string): Caller | undefined {
     const hash = hashOf(token);
     let found: Kept | undefined;
@@ -117,7 +117,7 @@ export class BrowserSessions implements Sessions {
     const now = this.#clock.now();
     if (now - session.lastUsed <= NOTED_MS) return;
     const noted = { ...session, lastUsed: now };
-    // What the disk refuses is told in the health.
+    // A failed write shows in the health.
     this.#keep(this.#file.value.map((one) => (one === session ? noted : one))).catch(() => undefined);
   }
 
@@ -140,7 +140,7 @@ export class BrowserSessions implements Sessions {
   async open(code: string, name: string, key?: string, caller: Caller = ANONYMOUS) {
     if (key !== undefined) checkKey(key);
     const role = await this.#codes.take(code, () => this.#peerName(caller));
-    // Who cannot be kept is signed in all the same; the session says so.
+    // If the key cannot be kept the session begins all the same, and says so.
     const browser = key === undefined ? undefined : await this.#keepBrowser({ name, role, key }).catch(() => undefined);
     return this.#begin(role, name, browser);
   }

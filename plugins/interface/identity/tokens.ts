@@ -14,7 +14,7 @@ export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text);
 }
 
-/** Whose token it is; `void` one is a token that was good once. */
+/** Owner of a token; a `void` token was good once. */
 export type TokenOwner =
   | { readonly kind: 'operator' }
   | { readonly kind: 'app'; readonly app: string }
@@ -26,7 +26,10 @@ interface VoidToken {
   readonly reason: string;
 }
 
-/** What a connection has shown. Its text is with that connection in any case, in the head of the request that came last. */
+/**
+ * Token that a connection has shown. Its text is with that connection in any case, in the head of the request that
+ * came last.
+ */
 interface Shown {
   readonly token: string;
   readonly hash: Buffer;

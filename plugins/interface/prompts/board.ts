@@ -5,7 +5,7 @@ import { choicesOf, inTurn } from '@device-core/plugin-api/inside/consent';
 import type { Prompt, PromptOutcome, PromptQuestion, Prompts } from '@device-core/plugin-api/services/prompts';
 import { checkQuestion, DEFAULT_MS } from './question.ts';
 
-/** Of those that are over so many are known, to say what became of them. */
+/** Number of closed questions whose outcome is remembered. */
 const REMEMBERED = 64;
 
 export type PromptState = 'open' | PromptOutcome['state'];
@@ -29,7 +29,7 @@ interface Open {
 export class Board implements Prompts, Disposable {
   readonly #options: BoardOptions;
   readonly #open = new Map<string, Open>();
-  /** What became of the last ones, by id, for whoever answers too late. */
+  /** Outcomes of the last ones, by id, for late answers. */
   readonly #over = new Map<string, string>();
 
   constructor(options: BoardOptions) {
@@ -46,7 +46,7 @@ export class Board implements Prompts, Disposable {
     const now = clock.now();
     const prompt: Prompt = { id, ...structuredClone(asked), since: now, until: now + ms };
     const { promise, resolve } = Promise.withResolvers<PromptOutcome>();
-    const timer = afterOwnTime(clock, ms, () => this.#settle(id, 'expired', 'nobody answered it in time'));
+    const timer = afterOwnTime(clock, ms, () => this.#settle(id, 'expired', 'no answer came in time'));
     this.#open.set(id, { prompt, timer, resolve });
     told(prompt, 'open');
     return promise;
@@ -66,8 +66,9 @@ export class Board implements Prompts, Disposable {
   }
 
   /**
-   * What is not in `allow` is denied. Throws CONSENT_NOT_FOUND for a question that is not open (any more), PARAMS_INVALID for an answer to another
-   * question, and the codes of a disk: then the answer holds, but not beyond the end of the Core.
+   * A choice outside of `allow` is denied. Throws CONSENT_NOT_FOUND for a question that is not open (any more),
+   * PARAMS_INVALID for an answer to another question, and the codes of a disk: then the answer holds, but not beyond
+   * the end of the Core.
    */
   async answer(id: string, allow: readonly string[], by: string): Promise<PromptOutcome> {
     const open = this.#find(id);
@@ -91,7 +92,7 @@ export class Board implements Prompts, Disposable {
   #find(id: string): Open {
     const open = this.#open.get(id);
     if (open) return open;
-    throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'nobody asked it' });
+    throw new CoreError('CONSENT_NOT_FOUND', { prompt: id, reason: this.#over.get(id) ?? 'it was never asked' });
   }
 
   #withdraw(subject: string, kind: PromptQuestion['kind']): void {

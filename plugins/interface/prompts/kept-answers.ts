@@ -63,7 +63,7 @@ export class KeptAnswers implements Consents {
   }
 
   async replace(app: string, answers: readonly Consent[]): Promise<void> {
-    // What somebody refused meanwhile stays refused: no way back gives it away again.
+    // A refusal made meanwhile stands: a rollback does not grant it again.
     const refused = (this.#file.value.get(app) ?? []).filter(({ allowed }) => !allowed);
     await this.#set(app, mergeAnswers(answers, refused));
   }

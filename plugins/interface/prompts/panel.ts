@@ -18,7 +18,7 @@ export class PanelDoor implements PanelAnswers, ServesEachUser<PanelAnswers> {
   }
 
   answer(): Promise<PromptOutcome> {
-    return denied('nobody');
+    return denied('an unnamed caller');
   }
 }
 

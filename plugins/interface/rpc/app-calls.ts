@@ -8,7 +8,7 @@ import { type Deadlines, Expiring, Later } from './deadlines.ts';
 import type { CallMessage } from './raw-parts.ts';
 import { appError } from './wire-error.ts';
 
-/** Where messages to the app go. */
+/** Outgoing messages to the app. */
 export interface CallPort {
   readonly app: string;
   /** Both throw BODY_TOO_LARGE, SESSION_CLOSED. */

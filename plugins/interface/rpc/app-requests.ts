@@ -20,7 +20,7 @@ import { faultOf, faultsOf, protocolError, wireError } from './wire-error.ts';
 /** The first app waits for it, and not the device. */
 const jayson = packageLater<typeof import('jayson')>('jayson', import.meta.url);
 
-/** What one line or batch brought, shared by its requests. */
+/** Shared parts of the requests of one line or batch. */
 export interface Arrival {
   readonly attachment: Buffer | undefined;
   /** Done when all of it is answered. */
@@ -38,7 +38,7 @@ export interface RequestPort {
   readonly session: Session;
   /** Sends a response or a batch of responses. `handedOn`: it is what an app answered to another. */
   answer(response: object, handedOn?: boolean): void;
-  /** What `meta.traceparent` names: of a call that the app is working on for the Core it is the parent, else something to be linked. */
+  /** Context of `meta.traceparent`: the parent where the app works on a call for the Core, else a link. */
   traceOf(traceparent: unknown): TraceContext | undefined;
   /** The last request has been answered. */
   idle(): void;
@@ -53,7 +53,7 @@ interface JsonRpcRequest {
 
 type Callback = (error?: object | null, result?: unknown) => void;
 
-/** What jayson's core wants to be told of one request of a batch. */
+/** Hooks of jayson's core for one request of a batch. */
 interface Batch extends Pick<Arrival, 'afterwards'> {
   readonly callback: Callback;
 }
@@ -83,7 +83,7 @@ export class AppRequests {
   readonly #open: AppRequest[] = [];
   /** The request that jayson's core is resolving now; it hands its params alone to a method. */
   #current: JsonRpcRequest | undefined;
-  /** Of what goes by jayson's core now, in the order in which it finds it. */
+  /** Faults of the message that goes through jayson's core, in its order. */
   #faults: readonly string[] = [];
   readonly #maxBatch: number;
 
@@ -125,7 +125,7 @@ export class AppRequests {
 
   /** A request, a notification, a batch, or something that is none of them. */
   handle(message: unknown, attachment: Buffer | undefined): void {
-    // What is plainly a request has nothing to learn from jayson's core, and that takes as long as most operations.
+    // A plain request skips jayson's core, which takes as long as most operations.
     if (isRequest(message)) this.#run(message, attachment, undefined);
     else this.#protocol(message, attachment);
   }

@@ -27,7 +27,7 @@ import type { ReadingTurns } from './reading-turns.ts';
 import { SessionStreams } from './session-streams.ts';
 import { wireError } from './wire-error.ts';
 
-/** What all sessions share. */
+/** Members that all sessions share. */
 export interface SessionWorld {
   readonly config: RpcConfig;
   readonly operations: Operations;
@@ -198,7 +198,7 @@ export class AppSession implements Session {
     this.#socket.destroy();
   }
 
-  /** What was sent still goes out, at most for a second. */
+  /** Closes after the sent bytes have gone out, at most a second later. */
   hangUp(reason: string): void {
     this.#hangUp(reason);
     if (!this.#socket.closed && !this.#scope.signal.aborted)

@@ -2,7 +2,7 @@
 import { CoreError } from '@device-core/plugin-api';
 import type { StreamChannel } from '@device-core/plugin-api/services/operations';
 
-/** What a stream needs of its session. */
+/** Session functions that a stream needs. */
 export interface StreamPort {
   /** Sends at once, behind what waits already. */
   send(message: object): void;
@@ -47,7 +47,7 @@ export class AppStream implements StreamChannel {
   #wake: (() => void) | undefined;
   // ---- plugin to app ----
   #credit: number;
-  /** Of every message with data, up to its number; written by hand, for audio has fifty a second and more. */
+  /** Head of every message with data, up to its number; written by hand, for audio has fifty a second and more. */
   readonly #head: string;
   #seq = 0;
   #waiting = 0;
@@ -99,7 +99,7 @@ export class AppStream implements StreamChannel {
     this.#announced();
   }
 
-  /** What the app wrote. Throws STREAM_OVERRUN. */
+  /** Adds bytes of the app. Throws STREAM_OVERRUN. */
   push(bytes: Buffer): void {
     if (bytes.length > this.#granted)
       throw new CoreError('STREAM_OVERRUN', { stream: this.id, bytes: bytes.length, credit: this.#granted });

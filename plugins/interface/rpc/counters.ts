@@ -1,4 +1,4 @@
-/** What was dropped or refused since the plugin started; told in /health. */
+/** Drops and refusals since the plugin started; shown in /health. */
 export class Counters {
   /** Answers that came after their call was over. */
   lateAnswers = 0;

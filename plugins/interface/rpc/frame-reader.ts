@@ -14,7 +14,7 @@ const NOTHING = Buffer.alloc(0);
 
 export interface FrameSink {
   message(value: unknown, attachment: Buffer | undefined): void;
-  /** What was read is no message; reading goes on behind it. */
+  /** The bytes are no message; reading goes on behind them. */
   malformed(error: CoreError): void;
   /** Nothing that follows could be understood: the connection has to end. */
   fatal(error: CoreError): void;
@@ -149,7 +149,7 @@ export class FrameReader {
     this.#several = { line, scanner: new ValueScanner(), error: parsed, from: 0 };
   }
 
-  /** Until a pause. */
+  /** Reads values up to a pause. */
   #values(several: Several): void {
     const { line, scanner, error } = several;
     while (this.#mode === 'text') {

@@ -39,7 +39,7 @@ export interface RpcConfig {
   readonly stopGraceMs: number;
 }
 
-/** What READY tells an app of its limits. */
+/** Limits of an app in READY. */
 export function announced(config: RpcConfig): Readonly<Record<string, number>> {
   const { connections, lineBytes, attachmentBytes, batch, inFlight, streams, streamCredit } = config;
   return { connections, lineBytes, attachmentBytes, batch, inFlight, streams, streamCredit };

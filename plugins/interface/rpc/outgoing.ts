@@ -1,6 +1,6 @@
 /**
- * What is on its way to a peer. Messages of one turn leave in one write. Above `softBytes` whoever can wait has to; above `hardBytes` the peer is
- * given up.
+ * Outgoing queue of a peer. Messages of one turn leave in one write. Above `softBytes` senders that can wait have to;
+ * above `hardBytes` the peer is given up.
  */
 import type { Socket } from 'node:net';
 

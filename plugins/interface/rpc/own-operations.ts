@@ -106,6 +106,6 @@ function whose(app: string | undefined, caller: CallContext['caller']): string {
     throw denied(`${app} is another app`);
   }
   if (app === undefined)
-    throw denied(`only an app has a socket of its own; name one with app, as in ?app=com.example.agenda`);
+    throw denied(`only an app has such a socket; name one with app, as in ?app=com.example.agenda`);
   return app;
 }

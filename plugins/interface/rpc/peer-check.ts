@@ -1,9 +1,11 @@
-/** Who may connect to the socket of an app: the app's own uid, the Core's own, and root, but no process of another app. */
+/**
+ * Allowed peers of the socket of an app: the app's own uid, the Core's own, and root, but no process of another app.
+ */
 import type { Socket } from 'node:net';
 import { descriptorOf, reasonOf } from '@device-core/plugin-api';
 import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
 
-/** Whose socket it is. */
+/** App of the socket. */
 export interface AppIdentity {
   readonly id: string;
   readonly name: string;
@@ -25,7 +27,7 @@ export class PeerCheck {
    * mode of the socket alone decides who can connect.
    */
   async refusal(socket: Socket, app: AppIdentity): Promise<string | undefined> {
-    if (!this.#identity) return this.#away ? 'nobody can tell who it is: plugin identity is away' : undefined;
+    if (!this.#identity) return this.#away ? 'its process cannot be identified: plugin identity is away' : undefined;
     const fd = descriptorOf(socket);
     if (fd === undefined) return 'it is gone already';
     let peer: PeerCredentials | undefined;
@@ -48,7 +50,7 @@ export class PeerCheck {
       // An app that somebody else started, under a user of its own.
       return peer.uid === app.uid && peer.uid !== process.getuid?.()
         ? undefined
-        : (caller?.peer?.reason ?? 'nobody can tell whose process it is');
+        : (caller?.peer?.reason ?? 'its process cannot be identified');
     } catch (thrown) {
       return reasonOf(thrown);
     }

@@ -1,6 +1,6 @@
 /**
- * What one app sends to another goes on as the bytes that came, where they are the very bytes that JSON.stringify would make of it: large parameters
- * and results of functions are parsed and checked, but not made into text again.
+ * Data from one app to another goes on as the bytes that came, where JSON.stringify would make the same bytes: large
+ * parameters and results of functions are parsed and checked, but not made into text again.
  */
 
 const QUOTE = 0x22;
@@ -94,7 +94,7 @@ function keep(message: object, from: number, value: object, at: number, line: Bu
   if (rest && rest.members + inner.members === countMembers(message)) sources.set(value, line.subarray(at, inner.at));
 }
 
-/** Where the value of a member of the object at `at` begins; -1 where the bytes do not tell at once. */
+/** Offset of the value of a member of the object at `at`; -1 where the bytes do not tell at once. */
 function member(bytes: Buffer, { value, at }: { readonly value: object; readonly at: number }, name: string): number {
   let from = at + 1;
   for (const key of Object.keys(value)) {

@@ -1,4 +1,4 @@
-/** What READY says: what is known here, and what the taps of session.open add in the time they have. */
+/** Builds READY: facts known here, and those that the taps of session.open add in the time they have. */
 import {
   type Caller,
   type HookCaller,

@@ -42,7 +42,7 @@ export function faultOf(message: unknown): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a batch itself; else with each of its members that is no request. */
+/** Fault of a batch itself; else faults of its members that are no requests. */
 export function faultsOf(message: unknown, maxBatch: number): readonly string[] {
   if (Array.isArray(message)) {
     if (message.length === 0) return ['the batch is empty'];
@@ -53,7 +53,7 @@ export function faultsOf(message: unknown, maxBatch: number): readonly string[] 
   return fault === undefined ? [] : [fault];
 }
 
-/** What an app answered with instead of a result. */
+/** Error answer of an app. */
 export function appError(app: string, method: string, error: unknown): CoreError {
   const given = error as { readonly code?: unknown; readonly message?: unknown } | null;
   const reason = typeof given?.message === 'string' ? given.message : 'its error has no message';

@@ -64,10 +64,10 @@ const COMPONENT: JsonSchema = {
   },
 };
 
-/** What a collection found is told to who asks within so many milliseconds of its beginning: a look at a device takes longer. */
+/** A collection answers requests within so many milliseconds of its beginning: a look at a device takes longer. */
 const SHARED_MS = 20;
 
-/** What one collection is told as: to callers with an identity, and to those without. */
+/** Two views of one collection: for callers with an identity, and for those without. */
 interface Told {
   readonly all: Health;
   readonly statuses: Health;
@@ -203,7 +203,7 @@ async function limited(
 function componentOf(plugin: PluginStatus, said: ComponentHealth | undefined): ComponentHealth {
   const { version, since, usage } = plugin;
   const warned = usage?.warning ? { warning: usage.warning } : {};
-  // What a plugin said of itself counts only while it runs.
+  // Reports of a plugin count only while it runs.
   if (plugin.state === 'active') return { status: 'okay', since, ...said, ...warned, version };
   return {
     status: STATUS_OF[plugin.state],

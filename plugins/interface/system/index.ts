@@ -32,7 +32,7 @@ export const plugin = definePlugin<typeof requires, SystemConfig>({
       scope,
       timeoutMs: config.collectTimeoutMs,
     });
-    // What was found before a plugin came, failed or went is no news any more.
+    // Health from before a plugin came, failed or went is stale.
     bus.subscribe('plugin.state', () => health.forget(), { retained: false });
     let service: Changes | undefined;
     const changing = async (request: ChangeRequest) => {

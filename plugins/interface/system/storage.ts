@@ -22,7 +22,7 @@ export interface StorageHealth {
 export async function storageHealth(paths: DeviceInfo['paths']): Promise<StorageHealth> {
   const slow = waitingForDiskMs();
   const seconds = Math.round(slow / 1_000);
-  const message = `the disk is slow: a write has been waiting for ${seconds} s, and whoever asked for it with it`;
+  const message = `the disk is slow: a write has been waiting for ${seconds} s, and its caller with it`;
   const warning = slow > SLOW_MS ? { warning: { code: 'STORAGE_SLOW', message } } : {};
   for (const [name, consequence] of Object.entries(CONSEQUENCES)) {
     const trouble = consequence && (await diskState(paths[name as keyof DeviceInfo['paths']]));

@@ -137,7 +137,7 @@ export function usageOperations(manager: PluginManager) {
   };
   const sample: Operation<{ readonly ms: number }, { readonly plugins: readonly SampledUsage[] }> = {
     name: 'plugins.sample',
-    summary: 'look for a while at whose code runs on the event loop, whoever called it',
+    summary: 'sample for a while the code on the event loop, by the plugin that owns it',
     description:
       'Sees what plugins.usage does not: what runs after an await and in handlers of sockets. It costs some CPU meanwhile, and a delay of tens of milliseconds at its beginning. Plugins of workers and processes are not in it.',
     capability: 'system.plugins',

@@ -1,6 +1,7 @@
 /**
- * What pages want to do and a person has not confirmed yet. A confirmation is of one session, one operation and its params; it is used once. The person
- * gives it before the device or by a code that only the owner of the device can make.
+ * Acts of pages that wait for a person to confirm them. A confirmation holds for one session, one operation and its
+ * params, and is used once. The person gives it at the device or by a code that only the owner of the device can
+ * make.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { type CallContext, type Clock, CoreError } from '@device-core/plugin-api';
@@ -8,7 +9,7 @@ import type { SensitiveAct } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 
 const VALID_MS = 120_000;
-/** Of one session; the oldest goes. A person looks at one. */
+/** Most open confirmations of one session; a further one drops the oldest. A person looks at one. */
 const MOST_OF_ONE = 4;
 const MOST = 32;
 /** Characters of an act. What cannot be shown whole is not confirmed by a page. */
@@ -66,7 +67,8 @@ export class Confirmations {
       this.#drop(brought);
       return undefined;
     }
-    // Who repeats his question gets the same one: no flood of the panel, and two answers of one page do not undo each other.
+    // A repeated act gets its pending confirmation again: no flood of the panel, and two answers of one page do not
+    // undo each other.
     const there = () => [...this.#pending.values()].find((one) => same(one) && one.state !== 'confirmed');
     const again = brought !== undefined;
     if (there()?.state === 'refused')
@@ -77,7 +79,7 @@ export class Confirmations {
     return this.#required(there() ?? this.#begin(act, about, digest, signedIn.id), again);
   }
 
-  /** What waits for a person, the newest first. */
+  /** Open confirmations, the newest first. */
   waiting(): readonly Waiting[] {
     this.#sweep();
     const open = [...this.#pending.values()].filter(({ state }) => state === 'open').reverse();
@@ -110,7 +112,7 @@ export class Confirmations {
       });
   }
 
-  /** What became of it; waits so long for an answer. */
+  /** State of a confirmation; waits for an answer at most `ms`. */
   async outcome(id: string, session: string | undefined, ms: number, gone: AbortSignal): Promise<ConfirmationState> {
     this.#sweep();
     const found = this.#pending.get(id);

@@ -38,7 +38,7 @@ interface File {
 
 export class PageFiles {
   readonly #prefix: string;
-  /** What was asked for; a development machine asks anew where a file changed. */
+  /** Files by their path, once requested; a development machine reads a changed file anew. */
   readonly #kept = new Map<string, File & { readonly source: string }>();
   #index: Promise<{ readonly file: File; readonly headers: Readonly<Record<string, string>> }> | undefined;
 

@@ -15,7 +15,7 @@ export interface Loss {
 
 const NOTHING: Loss = { chunks: 0, bytes: 0 };
 
-/** What a page writes to a stream, for whoever reads it. It is bounded; what is lost by that is told to `tell`. */
+/** Bounded queue of the data a page writes to a stream; `tell` gets the losses. */
 export class Inbox {
   readonly #clock: Clock;
   readonly #tell: (loss: Loss) => void;

@@ -29,7 +29,7 @@ interface Message {
   readonly close?: number;
 }
 
-/** What the page may still be sent, for whoever waits in turn. */
+/** Items that the page still accepts; senders wait in turn. */
 class Credit {
   #left = 0;
   readonly #waiting: (() => void)[] = [];
@@ -102,7 +102,7 @@ export class LivePage {
       for await (const text of this.#socket.incoming) {
         await this.#alive();
         this.#take(read(text));
-        // Who asks and does not read what he is told is not read either.
+        // A page that does not read its answers is not read either.
         await this.#saying;
       }
     } finally {
@@ -201,7 +201,7 @@ export class LivePage {
     this.#tell({ lost: id, ...loss });
   }
 
-  /** Who has gone needs no word. */
+  /** Failures are ignored: a socket that is gone needs no message. */
   #tell(message: object): void {
     this.#saying = this.#say(message).catch(() => undefined);
   }

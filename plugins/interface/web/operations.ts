@@ -59,7 +59,7 @@ export function operationsOf(
       name: 'sessions.code',
       sensitive: { act: 'let another browser in as {role}' },
       summary: 'make a code with which one browser can sign in',
-      description: 'Good once and for two minutes; a former code that nobody used is void.',
+      description: 'Good once and for two minutes; an unused former code is void.',
       params: object([], { role: { ...ROLE, default: 'operator' } }),
       result: object(['code', 'until', 'pages'], {
         ...{ code: { type: 'string' }, until: MS },
@@ -108,7 +108,7 @@ export function operationsOf(
       cli: {
         command: 'web sessions',
         columns: ['id', 'kind', 'name', 'role', ['since', '{since:ago}'], ['used', '{lastUsed:ago}']],
-        empty: 'nobody is signed in',
+        empty: 'there are no sessions',
       },
       errors: ['CALLER_DENIED'],
       async run(_, { caller }) {
@@ -159,7 +159,7 @@ export function operationsOf(
     row<{ key: string; name: string }>({
       name: 'sessions.stay',
       sensitive: { act: 'keep the browser {name} signed in' },
-      summary: 'keep the browser of this session signed in: from now on it begins sessions by a key of its own',
+      summary: 'keep the browser of this session signed in: from now on it begins sessions by its key',
       description: 'In the role of this session. It ends thirty days after it was last used, and when it is revoked.',
       params: object(['key'], { key: KEY, name: { ...NAME, default: 'a browser' } }),
       result: object(['browser'], { browser: BROWSER }),

@@ -19,7 +19,7 @@ interface Seen {
 const FORM: KeptForm<Seen> = {
   form: 1,
   initial: {},
-  consequence: 'a fall to the other slot that was seen is told again after the next start',
+  consequence: 'an acknowledged fall to the other slot is reported again after the next start',
   parse: ({ fall }) => (typeof fall === 'string' ? { fall } : {}),
   format: (seen) => seen,
 };

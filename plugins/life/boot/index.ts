@@ -20,7 +20,7 @@ export function makeBoot(env: Readonly<Record<string, string | undefined>>, end?
     requires,
     async setup(host: PluginHost, services) {
       const { scope, log } = host;
-      const report = reportOf(env, (reason) => log.warn({ reason }, 'what the boot loader did cannot be read'));
+      const report = reportOf(env, (reason) => log.warn({ reason }, 'the report of the boot loader cannot be read'));
       const restart = coreRestart(scope, env, end);
       const { service, paths } = await services.device.info();
       const fell = report && (await FellBack.open(report, paths.var, scope, log));

@@ -42,7 +42,7 @@ const STATUS: JsonSchema = {
     verify: { enum: ['full', 'quick', 'measured'], description: 'how the files were looked at' },
     ms: { type: 'object', additionalProperties: { type: 'number' }, description: 'milliseconds of each step' },
     waited: { ...COUNT, description: 'seconds that the start was held back' },
-    pause: { ...COUNT, description: 'seconds after which a safe mode that nobody uses ends' },
+    pause: { ...COUNT, description: 'seconds after which an unused safe mode ends' },
     acts: { type: 'array', items: { enum: MACHINE_ACTS }, description: 'what can be done with the device from here' },
     actsReason: { type: 'string', description: 'why not all of that' },
     fellBack: {
@@ -56,7 +56,7 @@ const STATUS: JsonSchema = {
 };
 const NO_LOADER = 'no boot loader started this Core';
 const NO_MACHINE = 'no plugin here provides the machine';
-/** Whoever looks at the start waits no longer for the bus of the system. */
+/** Longest wait for the bus of the system in a report of the start. */
 const ABLE_MS = 3_000;
 
 interface More {
@@ -123,7 +123,7 @@ export function bootOperations(
   };
   const seen: Operation<Record<string, never>, unknown> = {
     name: 'boot.seen',
-    summary: 'say that somebody has seen that the device left a slot',
+    summary: 'acknowledge that the device left a slot',
     description: 'The warning BOOT_FELL_BACK goes. It comes back when the device leaves a slot for another reason.',
     params: exactly({}),
     result: exactly({ seen: { type: 'boolean', description: 'false: there was nothing to be seen' } }),
@@ -136,7 +136,7 @@ export function bootOperations(
   return [status, seen, ...ACTS.map((act) => actOperation(act, report, machine, restart, more.service))];
 }
 
-/** What `system.*` would do now, in the order of the table. A machine that gives no answer in time can do nothing. */
+/** Present effects of `system.*`, in the order of the table. A machine that gives no answer in time can do nothing. */
 async function actsOf(provider: Machine | undefined, restart: CoreRestart, { scope, log }: More) {
   if (provider === undefined) return { acts: restart.supervised ? ['restart'] : [], actsReason: NO_MACHINE };
   try {
@@ -147,12 +147,12 @@ async function actsOf(provider: Machine | undefined, restart: CoreRestart, { sco
     };
   } catch (error) {
     const reason = reasonOf(error);
-    log.warn({ reason }, 'what the machine can do is not known');
+    log.warn({ reason }, 'the acts of the machine are not known');
     return { acts: [], actsReason: reason };
   }
 }
 
-/** What the loader did, and the slots as they are now: an update may have written one since. */
+/** Report of the loader, and the slots as they are now: an update may have written one since. */
 async function told({ form: _, uptime: __, boot: ___, loader: ____, ...report }: BootReport, more: More) {
   const known = { loader: true, ...report };
   try {

@@ -26,7 +26,7 @@ export function untilUsed(host: PluginHost, operations: Operations, { file, seco
   );
   scope.timeout('unused safe mode', seconds * 1000, () => {
     if (used) return;
-    log.info({ seconds }, 'nobody has used safe mode: the normal start is tried again');
+    log.info({ seconds }, 'safe mode was not used: the normal start is tried again');
     restart.begin();
   });
   host.tap('operation.before', async (operation, { caller }) => {

@@ -66,7 +66,7 @@ export function changeOperations(service: Changes, capabilities: Capabilities): 
     errors: ['CHANGE_NOT_FOUND'],
     async run({ id }, call) {
       const change = await service.get(id);
-      // Who may not see it is not told that it is there.
+      // A change hidden from the caller is reported as missing.
       if (!visible(change, call)) throw new CoreError('CHANGE_NOT_FOUND', { change: id });
       return change;
     },

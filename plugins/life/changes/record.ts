@@ -1,4 +1,4 @@
-/** What is kept of a change in `<state>/changes/<id>.json`. */
+/** Record of a change in `<state>/changes/<id>.json`. */
 import type {
   ChangeData,
   ChangeInfo,

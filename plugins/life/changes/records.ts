@@ -11,7 +11,7 @@ export class Records {
   readonly #most: number;
   readonly #log: Logger;
   readonly #all = new Map<string, ChangeRecord>();
-  /** What is told of each: what the disk has, or has refused. */
+  /** Views of each change: the form that the disk has, or has refused. */
   readonly #views = new Map<string, ChangeInfo>();
   #last = 0;
   /** A newer Core wrote some of them: they are left alone. */
@@ -39,7 +39,7 @@ export class Records {
         if (record) {
           this.#all.set(id, record);
           this.#views.set(id, viewOf(record));
-        } else if (!newer) throw new Error('it does not hold what was written there');
+        } else if (!newer) throw new Error('it does not hold the written bytes');
       } catch (error) {
         this.#log.warn({ file, reason: reasonOf(error) }, 'the record of a change is damaged and was set aside');
         await setAside(file);

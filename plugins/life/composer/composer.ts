@@ -18,7 +18,7 @@ export interface Refusal {
 export class Composer {
   /** Why the file as it is now does not rule. */
   refusal: Refusal | undefined;
-  /** What the last change was. */
+  /** Description of the last change. */
   last: string | undefined;
   readonly #manager: PluginManager;
   readonly #log: Logger;

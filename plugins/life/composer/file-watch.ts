@@ -52,7 +52,7 @@ export function watchSku(
   watcher.on('error', (thrown) => log.warn({ file, reason: reasonOf(thrown) }, 'cannot watch the SKU file'));
 }
 
-/** What an edit of one of them changes; a file that is not there has a stamp too. */
+/** Stamps of files, which an edit changes; a missing file has a stamp too. */
 async function stamps(files: readonly string[]): Promise<string> {
   const each = files.map((one) =>
     stat(one).then(

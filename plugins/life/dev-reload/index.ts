@@ -2,7 +2,7 @@ import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { Reloader } from './reloader.ts';
 
-/** Where this plugin came after the device had become ready, nobody tells it so. */
+/** First look after this time at the latest: a plugin that starts after the device became ready gets no event. */
 const READY_AT_THE_LATEST_MS = 3_000;
 
 export const plugin = definePlugin({

@@ -97,7 +97,7 @@ export class NetworkManager implements Provider {
         active = String(answer[0]);
       }
       await this.#activated(active);
-      // What was known by another passphrase is replaced once the new one was taken.
+      // A profile with another passphrase is replaced once the new one was taken.
       if (added && known) await this.#delete(known);
     } catch (error) {
       if (profile) await this.#delete(profile).catch(ifDBus);
@@ -218,7 +218,7 @@ export class NetworkManager implements Provider {
     using _told = await this.#peer.onSignal([active, FACE.active], 'StateChanged', ({ body: [state, reason] }) =>
       heed(state, reason),
     );
-    // What became of it before somebody listened; an object that is gone was given up.
+    // The state may have changed before the listener; an object that is gone was given up.
     const now = await this.#peer.properties(active, FACE.active).catch(gone);
     heed(now ? now.get('State') : ACTIVE.deactivated, 0);
     await this.#scope.within('joining the network', JOIN_MS, () => done.promise);

@@ -27,7 +27,7 @@ export function stateOf(told: ReadonlyMap<string, unknown>): NetworkState {
   const type = TYPES[String(told.get('PrimaryConnectionType'))] ?? 'none';
   const metered = METERED.includes(told.get('Metered'));
   if (!(state >= CONNECTED_LOCAL)) return { state: 'offline', type: 'none', metered: false };
-  // Where NetworkManager does not ask a host of its own, its state is all it knows.
+  // Without a check against a host NetworkManager's state is all it knows.
   const beyond = connectivity === CONNECTIVITY.unknown ? state >= CONNECTED_GLOBAL : connectivity === CONNECTIVITY.full;
   return { state: beyond ? 'online' : 'local', type, metered };
 }
@@ -54,7 +54,7 @@ const REASONS: Readonly<Record<number, string>> = {
   6: 'the network did not answer in time',
   9: 'the passphrase was not taken',
   10: 'the passphrase was not taken',
-  11: 'somebody removed it meanwhile',
+  11: 'it was removed meanwhile',
   14: 'the device has no Wi-Fi any more',
 };
 export const reasonOfState = (reason: number): string =>

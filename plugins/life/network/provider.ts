@@ -1,6 +1,6 @@
 import type { NetworkLink, NetworkState, WifiNetwork } from '@device-core/plugin-api/services/network';
 
-/** What somebody knows of the network now. */
+/** Present state of the network. */
 export interface Known extends NetworkState {
   readonly links: readonly NetworkLink[];
   readonly wifi: boolean;
@@ -8,7 +8,7 @@ export interface Known extends NetworkState {
   readonly reason?: string;
 }
 
-/** Whoever can be asked on this device: each in a file of its own, and one suite for all of them. */
+/** A source of the state on this device: each in a separate file, and one suite for all of them. */
 export interface Provider {
   readonly name: 'networkmanager' | 'rtnetlink' | 'sim';
   state(): Promise<NetworkState>;

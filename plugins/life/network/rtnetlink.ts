@@ -15,11 +15,11 @@ export interface KernelOptions extends Places {
 
 /** A change comes as several messages. */
 const QUIET_MS = 100;
-/** Where the kernel tells nothing. */
+/** Interval of looks where the kernel reports no changes. */
 const LOOK_MS = 60_000;
 const AGAIN_MS = 1_000;
 
-/** What the kernel itself knows: it tells when links, addresses and routes change, and files say what is so. */
+/** State by the kernel: it reports changes of links, addresses and routes, and files hold the values. */
 export class KernelNetwork implements Provider {
   readonly name = 'rtnetlink';
   readonly #options: KernelOptions;

@@ -1,6 +1,6 @@
 import type { PowerState } from '@device-core/plugin-api/services/power';
 
-/** Whoever can be asked on this device: each in a file of its own, and one suite for all of them. */
+/** A source of the state on this device: each in a separate file, and one suite for all of them. */
 export interface Provider {
   readonly name: 'upower' | 'sysfs' | 'sim';
   look(): Promise<PowerState>;
@@ -12,7 +12,7 @@ export interface Marks {
   readonly criticalAt: number;
 }
 
-/** What a battery of this share means while nothing charges it. Shares are told in steps of a hundredth. */
+/** State of a battery of this share while it is not charged. Shares are told in steps of a hundredth. */
 export function onBattery(level: number | undefined, { lowAt, criticalAt }: Marks): PowerState {
   if (level === undefined) return { source: 'battery', state: 'ok' };
   const state = level <= criticalAt ? 'critical' : level <= lowAt ? 'low' : 'ok';

@@ -27,7 +27,10 @@ const AGAIN_MS = 1_000;
 const LOOK_MS = 60_000;
 const MOST_SUPPLIES = 32;
 
-/** What the kernel itself knows of chargers and batteries. A device without a battery is looked at once, and whenever the kernel tells of a change. */
+/**
+ * Chargers and batteries as the kernel reports them. A device without a battery is looked at once, and whenever the
+ * kernel reports a change.
+ */
 export class SysfsPower implements Provider {
   readonly name = 'sysfs';
   readonly #options: SysfsOptions;
@@ -69,7 +72,7 @@ export class SysfsPower implements Provider {
     const level = levels.length > 0 ? levels.reduce((sum, one) => sum + one, 0) / levels.length : undefined;
     const charging = batteries.some(({ status }) => status === 'Charging');
     const empties = batteries.some(({ status }) => status === 'Discharging');
-    // Where no charger is shown at all the battery says which way it goes.
+    // Without a charger in the list the battery tells whether it is charged.
     const mains = chargers.length > 0 ? chargers.some(({ online }) => online) : !empties;
     return mains || charging ? onMains(level, charging) : onBattery(level, this.#options);
   }

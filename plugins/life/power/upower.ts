@@ -8,9 +8,9 @@ const PATH = '/org/freedesktop/UPower';
 /** All batteries of the device as one. */
 const WHOLE = `${PATH}/devices/DisplayDevice`;
 const WHAT_COUNTS: readonly string[] = ['OnBattery', 'IsPresent', 'Percentage', 'State', 'Type'];
-/** Of the property State. */
+/** Value of the property State. */
 const CHARGING = 1;
-/** Of the property Type. */
+/** Value of the property Type. */
 const BATTERY = 2;
 
 export class UPower implements Provider {

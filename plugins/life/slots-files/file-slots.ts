@@ -66,7 +66,7 @@ export class FileSlots implements Slots {
   }
 }
 
-/** Whoever writes goes through no link. */
+/** Resolves links, so that writes go through none. */
 async function plain(folder: string): Promise<string> {
   try {
     return await realpath(folder);

@@ -45,7 +45,7 @@ export class HelperWriter implements Writer {
       for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
         const line = wordIn(text.slice(0, end));
         text = text.slice(end + 1);
-        if (line === undefined) return void socket.destroy(new Error('what it says cannot be read'));
+        if (line === undefined) return void socket.destroy(new Error('its answer cannot be read'));
         if ('progress' in line) void progress?.(line.progress);
         else resolve(line);
       }

@@ -10,7 +10,7 @@ import {
 } from '@device-core/plugin-api/inside/slot-files';
 import { outcome, type SlotRequest, type Writer } from './writer.ts';
 
-/** What the thread that stages is given, and what it says. */
+/** Input of the thread that stages, and its messages. */
 export interface InlineWork {
   readonly places: SlotPlaces;
   readonly line: string;

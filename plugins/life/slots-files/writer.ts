@@ -9,10 +9,10 @@ export type SlotRequest =
   | { readonly verb: 'markBad'; readonly reason: string }
   | { readonly verb: 'restart' | 'reboot' | 'powerOff'; readonly safeMode: boolean };
 
-/** Whoever may write the slots. */
+/** Writer of the slots. */
 export interface Writer {
   readonly kind: 'helper' | 'inline';
-  /** What came of it. Throws the codes that the service `slots` names. */
+  /** Result of a request. Throws the codes that the service `slots` names. */
   ask(request: SlotRequest, heeding?: Heeding): Promise<unknown>;
 }
 

@@ -36,7 +36,7 @@ export const plugin = definePlugin({
       },
     });
     host.tap('health.collect', (report) => {
-      report.add('slots-none', { status: 'okay', message: 'no slots: it is updated by whoever installed it' });
+      report.add('slots-none', { status: 'okay', message: 'no slots: it is updated by its installer' });
     });
   },
 });

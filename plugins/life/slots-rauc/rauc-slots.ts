@@ -95,7 +95,7 @@ export class RaucSlots implements Slots {
       if (signal?.aborted)
         throw new CoreError('CANCELLED', {
           what: 'staging',
-          reason: 'RAUC went on to its end, and what it wrote is not used',
+          reason: 'RAUC went on to its end, and the written slot is not used',
         });
       const { rauc: _, ...info } = slot;
       return { ...info, state };

@@ -58,7 +58,7 @@ export class Rauc {
   async install(bundle: string, ms: number, progress: (percent: number) => void): Promise<Installed> {
     const bus = await this.#connected();
     const over = Promise.withResolvers<number>();
-    // Whoever waits for it hears of it; before and after that nobody does.
+    // The waiting call sees the rejection; before and after it there is none.
     over.promise.catch(() => undefined);
     const gone = (reason: string) => over.reject(unavailable('stage the image', reason));
     using completed = await bus.watch(

@@ -4,7 +4,7 @@ import type { KeptFile, KeptForm } from '@device-core/plugin-api/durable';
 
 export interface Trial {
   readonly state: 'trial' | 'empty';
-  /** Of the install that it is about: another one in that slot is not meant. */
+  /** Install of the trial: another one in that slot does not match. */
   readonly install: string;
 }
 

@@ -3,14 +3,17 @@ import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import type { Notify } from './notify.ts';
 
 export interface Surroundings {
-  /** What systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. READY_FD: of a boot loader that runs the Core without systemd. */
+  /**
+   * Variables that systemd sets for a service: NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. READY_FD: set by a boot
+   * loader that runs the Core without systemd.
+   */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly connect: (path: string) => Promise<Notify>;
 }
 
-/** Where this plugin came after the device had become ready, nobody tells it so. */
+/** First look after this time: a plugin that starts after the device became ready gets no event. */
 const READY_LOOK_MS = 3_000;
-/** What begins an orderly end. */
+/** Signals that begin an orderly end. */
 const ENDING = ['SIGTERM', 'SIGINT'] as const;
 
 export function makeSystemd({ env, connect }: Surroundings) {
@@ -41,7 +44,7 @@ export function makeSystemd({ env, connect }: Surroundings) {
         ready = true;
         const { line } = await status();
         if (tell(`READY=1\n${line}`)) return;
-        // Who is never told would end the Core for it.
+        // Without a readiness message systemd would end the Core.
         ready = false;
         host.scope.timeout('ready once more', READY_LOOK_MS, begin);
       };

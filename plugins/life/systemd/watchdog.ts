@@ -24,7 +24,10 @@ export class Watchdog {
     return Math.max(1, Math.floor(this.#usec / 2_000));
   }
 
-  /** Until the plugin ends. Where the Core runs on without the plugin, nobody waits any more: switched off is not hung. */
+  /**
+   * Sends keep-alives until the plugin ends. Where the Core runs on without the plugin the watchdog is switched off:
+   * that is not hung.
+   */
   keep({ scope }: PluginHost, tell: (message: string) => unknown, ending: () => boolean): void {
     // Takes back what a former run of the plugin said at its end.
     tell(`WATCHDOG_USEC=${this.#usec}`);

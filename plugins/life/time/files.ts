@@ -15,7 +15,7 @@ export interface FilesOptions {
   readonly without: string;
 }
 
-/** What stands in files: the zone of the system, and the flag of whoever sets the clock. */
+/** State in files: the zone of the system, and the flag of the program that sets the clock. */
 export class FilesTime implements Provider {
   readonly name = 'files';
   readonly #options: FilesOptions;

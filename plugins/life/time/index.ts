@@ -75,7 +75,10 @@ export const plugin = definePlugin<typeof requires, Settings>({
     host.provide(wallTimeSimulator, {
       async simulate(state) {
         if (!(asked.provider instanceof SimulatedTime))
-          throw new CoreError('UNAVAILABLE', { what: 'the simulated time', reason: 'the time here is real' });
+          throw new CoreError('UNAVAILABLE', {
+            what: 'the simulated time',
+            reason: 'the clock of this SKU is not simulated',
+          });
         checkZone(state.zone);
         asked.provider.simulate(state);
         await asked.stir();

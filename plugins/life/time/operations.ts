@@ -14,7 +14,7 @@ export function timeOperations(time: WallTime): readonly Operation<never, unknow
       result: exactly(
         {
           provider: { type: 'string', description: '`timedated`, `files` or `sim`' },
-          set: { type: 'boolean', description: 'somebody who knows has set it since the device was switched on' },
+          set: { type: 'boolean', description: 'set from a trusted source since the device was switched on' },
           zone: ZONE,
           now: { type: 'integer', description: 'milliseconds since the Unix epoch' },
         },

@@ -1,6 +1,6 @@
 import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 
-/** Whoever can be asked on this device: each in a file of its own, and one suite for all of them. */
+/** A source of the state on this device: each in a separate file, and one suite for all of them. */
 export interface Provider {
   readonly name: 'timedated' | 'files' | 'sim';
   look(): Promise<WallTimeState>;

@@ -1,4 +1,4 @@
-/** What an image asks for beyond what runs: capabilities of its plugins, and forms of state. */
+/** New demands of an image compared with the running one: capabilities of its plugins, and forms of state. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { IMAGE_LIST, type Image, type ImageFile, parseImage } from '@device-core
 import { parseYaml } from '@device-core/plugin-api/kits/yaml';
 import type { Asks, NewClaim, StateChange } from './record.ts';
 
-/** Of the image, or the checkout, that runs. */
+/** Root of the image, or the checkout, that runs. */
 export const RUNNING = fileURLToPath(new URL('../../../', import.meta.url));
 /** Longest manifest of a plugin, in bytes: manifests are fetched before anybody is asked. */
 export const LONGEST_MANIFEST = 256 << 10;
@@ -43,7 +43,7 @@ export async function asksOf(
     const has = capabilitiesOf(former);
     for (const capability of capabilitiesOf(text)) {
       if (has.has(capability)) continue;
-      const summary = describeCapability(capability)?.summary ?? 'nobody here knows this capability';
+      const summary = describeCapability(capability)?.summary ?? 'this capability is unknown here';
       claims.push({ plugin: file.plugin, capability, summary });
     }
   }

@@ -5,7 +5,7 @@ import type { Parts } from './parts.ts';
 import { openRepository } from './repository/index.ts';
 import type { KnownTime, PackageSource } from './repository.ts';
 
-/** Where the first root lies unless the configuration says so, below `<etc>`. */
+/** Default file of the first root, below `<etc>`. */
 const ROOT = 'update-root.json';
 
 export function repositoryOf(parts: Parts, url: string): PackageSource {

@@ -8,7 +8,7 @@ import type { Wanted } from './record.ts';
 
 /** "Not now" and silence hold so long. */
 const AGAIN_MS = 86_400_000;
-/** Where the question could not be asked. */
+/** Pause before the next question after one that failed. */
 const TROUBLE_MS = 600_000;
 
 export class Consenting {
@@ -37,7 +37,7 @@ export class Consenting {
     services.prompts.ask(question).then(
       (outcome) => this.#told(image, outcome),
       (error) => {
-        this.#parts.log.warn({ reason: reasonOf(error) }, 'nobody can be asked about the update');
+        this.#parts.log.warn({ reason: reasonOf(error) }, 'the question about the update failed');
         if (this.#open === image) this.#over(TROUBLE_MS);
       },
     );

@@ -18,7 +18,7 @@ export interface Downloading {
   readonly folder: string;
   readonly compressed: ReadonlyMap<string, number>;
   readonly signal: AbortSignal;
-  /** Of all bytes that travel, those that are here. */
+  /** Reports the arrived bytes out of all bytes to fetch. */
   readonly progress: (done: number, of: number) => void;
   /** How often a blob is asked for, and what is waited between. */
   readonly tries: number;
@@ -73,7 +73,7 @@ export async function download(blobs: readonly Blob[], parts: Downloading): Prom
       progress(Math.min(done, of), of);
     };
     await fetchOne(blob, parts, { took: (bytes) => at(done + bytes), anew: () => at(before) });
-    // What was asked for more than once counts once.
+    // Bytes of a blob that was fetched more than once count once.
     done = Math.max(before, Math.min(done, before + mostOf(blob, compressed)));
   }
 }

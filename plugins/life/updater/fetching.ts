@@ -44,7 +44,7 @@ export async function sourceAt(path: string): Promise<Source> {
     // PrivateTmp of its unit: what lies there for everybody else is not there for the Core.
     const own = code === 'ENOENT' && /^\/(var\/)?tmp\//.test(path);
     const reason = own
-      ? `${message}; a Core that runs as a service has a /tmp and a /var/tmp of its own: put the file elsewhere, or send it with devicectl --device`
+      ? `${message}; a Core that runs as a service has a private /tmp and /var/tmp: put the file elsewhere, or send it with devicectl --device`
       : message;
     throw new CoreError('SYSTEM_IMAGE_INVALID', { source: path, reason }, { cause: error });
   }
@@ -203,7 +203,7 @@ export interface Fetching {
   readonly room: number;
 }
 
-/** What has still to travel for the wanted image, and what there is room for. */
+/** Bytes left to fetch for the wanted image, and the free space. */
 export async function toFetch(
   parts: Parts,
   missing: readonly Blob[],

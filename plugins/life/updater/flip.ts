@@ -48,7 +48,7 @@ export async function activate(parts: Parts, by?: string): Promise<void> {
 
 const lookers = ({ manager, services: { operations, apps } }: Parts) => ({ manager, operations, apps });
 
-/** What a start finds. `gate`: the slot that runs is on probation. */
+/** Findings of a start. `gate`: the slot that runs is on probation. */
 export type Resumed = 'gate' | 'activate' | 'nothing';
 
 /** Looks which slot runs, and makes of it what became of the update. */
@@ -179,7 +179,7 @@ async function again(parts: Parts, what: string, work: () => Promise<void>): Pro
   }
 }
 
-/** What ran before comes back, because somebody says so. Throws SLOTS_UNAVAILABLE where there is nothing to go back to. */
+/** Returns to the former image on demand. Throws SLOTS_UNAVAILABLE where there is none. */
 export async function rollBack(parts: Parts, why: string, by: string): Promise<void> {
   const { journal, services, clock, scope } = parts;
   const slots = needSlots(parts, 'roll back');
@@ -194,7 +194,7 @@ export async function rollBack(parts: Parts, why: string, by: string): Promise<v
     return refuse(
       other.state === 'empty'
         ? `slot ${other.name} is empty`
-        : `slot ${other.name} ${other.state === 'bad' ? `is bad: ${other.reason ?? 'nobody said why'}` : 'was never found good'}`,
+        : `slot ${other.name} ${other.state === 'bad' ? `is bad: ${other.reason ?? 'no reason is known'}` : 'was never found good'}`,
     );
   if (running.state === 'trial') await slots.markBad(why);
   else await slots.activate(other.name);

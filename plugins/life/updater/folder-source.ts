@@ -8,7 +8,7 @@ import { copyPart } from './copy-part.ts';
 import type { Blob, BlobOptions, Offer, Source } from './repository.ts';
 
 export const LONGEST_SIGNATURE = 64 << 10;
-/** What lies in the place of a file neither blocks nor leads elsewhere. */
+/** Flags against a file that was replaced: a pipe does not block, a link is not followed. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export class FolderSource implements Source {

@@ -17,7 +17,10 @@ const QUIET_MS = 50;
 const CALLER = { kind: 'plugin', id: 'updater' } as const;
 const TROUBLED: readonly string[] = ['backoff', 'failed', 'quarantined'];
 
-/** What was, just before the restart. Delays are the Core's own: that others kept the processors busy is no fault of an image (decisions D12a). */
+/**
+ * State of the device just before the restart. Delays are the Core's own: load by other programs is no fault of an
+ * image (decisions D12a).
+ */
 export interface Before {
   readonly image: string;
   readonly errors: readonly string[];
@@ -126,7 +129,10 @@ export async function probation(parts: Probation): Promise<Fault | undefined> {
   return fault ?? parts.judge();
 }
 
-/** What the OEM says. A judge that fails, or does not answer, has not said yes; where there is none nobody is asked. */
+/**
+ * Verdict of the OEM's judges. A judge that fails, or does not answer, has not said yes; without a judge the verdict
+ * is yes.
+ */
 export async function judged(
   hook: HookCaller<'update.judge'>,
   told: UpdateTold,
@@ -149,7 +155,7 @@ export async function keepBefore(file: string, before: Before): Promise<void> {
   await replaceFile(file, `${JSON.stringify({ format: 1, ...before })}\n`);
 }
 
-/** Of this image alone: what another update left says nothing. */
+/** Reads the record of this image alone: that of another update says nothing. */
 export async function readBefore(file: string, image: string): Promise<Before | undefined> {
   try {
     const found = Object(JSON.parse(await readFile(file, 'utf8')));

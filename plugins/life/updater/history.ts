@@ -4,7 +4,7 @@ import type { Logger } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
 import type { UpdateState } from '@device-core/plugin-api/services/updates';
 
-/** Of each of the two files. */
+/** Longest of each of the two files. */
 const MOST_BYTES = 256 << 10;
 
 export interface HistoryLine {
@@ -16,7 +16,7 @@ export interface HistoryLine {
   readonly from?: string;
   readonly slot?: 'a' | 'b';
   readonly reason?: string;
-  /** Who asked for it: `operator`; absent: nobody. */
+  /** Role of the requester: `operator`; absent: the device by itself. */
   readonly by?: string;
 }
 
@@ -65,7 +65,7 @@ export class History {
   }
 }
 
-/** What has to come before a new line: nothing, or the end of the one that was cut. */
+/** Prefix of a new line: empty, or a newline after a line that was cut. */
 async function breakAfter(file: string): Promise<'' | '\n'> {
   const text = await endOf(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

@@ -25,16 +25,16 @@ import type { Updater } from './updater.ts';
 const requires = { device, 'plugin-manager': pluginManager };
 const GONE = ['stopped', 'failed', 'quarantined'];
 
-/** What goes on with an update is imported when it is asked for, or when the slots are there. */
+/** The updater is imported at the first request, or when the slots are there. */
 export const plugin = definePlugin<typeof requires, UpdaterConfig>({
   requires,
   async setup(host, services) {
     const { config, log, scope, clock } = host;
     const info = await services.device.info();
     const folder = join(info.paths.var, 'update');
-    // What was fetched and not installed is fetched again.
+    // Packages that were fetched and not installed are fetched again.
     await rm(join(folder, 'packages'), { recursive: true, force: true }).catch((err) =>
-      log.warn({ err }, 'cannot remove packages that nobody installed'),
+      log.warn({ err }, 'cannot remove packages that were not installed'),
     );
     const kept = await KeptFile.open(join(folder, 'state.json'), FORM, scope, log);
     const history = new History(join(folder, 'history.jsonl'), log);
@@ -141,7 +141,7 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
       part.defer('slots', () => void delete parts.services.slots);
       begin();
     });
-    // What is judged has had its chance to start.
+    // The gate judges after all plugins had their chance to start.
     host.tap('kernel.ready', () => {
       ready = true;
       begin();

@@ -1,4 +1,4 @@
-/** Where the update stands: durable, in the history, and told on the bus. */
+/** State of the update: durable, in the history, and published on the bus. */
 import { type Clock, CoreError } from '@device-core/plugin-api';
 import type { KeptFile } from '@device-core/plugin-api/durable';
 import type { UpdateTold } from '@device-core/plugin-api/services/updates';

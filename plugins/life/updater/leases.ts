@@ -1,4 +1,4 @@
-/** Who holds an update back for a while: so many, so long, and never for ever. */
+/** Leases that hold an update back for a while: bounded in number and time, never for ever. */
 import { type Clock, CoreError } from '@device-core/plugin-api';
 import type { InhibitLease } from '@device-core/plugin-api/services/updates';
 
@@ -8,7 +8,7 @@ export const LONGEST_MS = 24 * 3_600_000;
 const BREAK_MS = 3_600_000;
 
 interface Held extends InhibitLease {
-  /** Of clock.steady(). */
+  /** In time of clock.steady(). */
   readonly ends: number;
 }
 

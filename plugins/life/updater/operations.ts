@@ -57,7 +57,7 @@ const IMAGE: JsonSchema = {
       items: { type: 'object', required: Object.keys(FORM), properties: FORM },
     },
     wayBack: { type: 'boolean', description: 'false: after it, what runs now cannot read all of the state' },
-    digest: { type: 'string', description: 'what update.apply takes as `accept`, where somebody has to agree' },
+    digest: { type: 'string', description: 'value of `accept` for update.apply, where a consent is needed' },
     accepted: { type: 'boolean' },
   },
 };
@@ -218,7 +218,7 @@ export function updateOperations(
     summary: 'Hand over a piece of an archive from another machine',
     description:
       `At most ${PIECE} bytes, at the offset where the former piece ended; the same piece may come again after a cut. ` +
-      'Without `upload` a new archive begins. What it tells as `source` can be installed. Of three that wait the oldest goes; a restart of the Core forgets all that nobody installed.',
+      'Without `upload` a new archive begins. What it tells as `source` can be installed. Of three that wait the oldest goes; a restart of the Core forgets all archives that were not installed.',
     params: exactly(
       {
         upload: { type: 'string', pattern: '^[0-9a-f-]{36}$', description: 'as the first piece was told' },
@@ -297,7 +297,7 @@ export function updateOperations(
             required: ['at', 'state'],
             properties: {
               ...{ at: TIME, state: TEXT, version: TEXT, image: TEXT, from: TEXT, slot: TEXT, reason: TEXT },
-              by: { type: 'string', description: 'who asked; absent: nobody' },
+              by: { type: 'string', description: 'role of the requester; absent: none' },
             },
           },
         },

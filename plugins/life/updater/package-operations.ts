@@ -10,7 +10,7 @@ import type { Parts } from './parts.ts';
 import type { OfferedPackage } from './repository.ts';
 
 const LOOK_MS = 180_000;
-/** Of a list; what is beyond is counted. */
+/** Longest list; packages beyond it are counted. */
 const MOST_LISTED = 256;
 const TEXT: JsonSchema = { type: 'string' };
 const BYTES: JsonSchema = { type: 'integer', minimum: 0 };
@@ -42,7 +42,7 @@ interface Fetch extends Wanted {
   readonly anyway?: boolean;
 }
 
-/** What is recorded of a change. */
+/** Recorded data of a change. */
 interface Data extends ChangeData {
   readonly offer: OfferedPackage;
   readonly anyway: boolean;
@@ -135,7 +135,7 @@ function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packag
   return fetch as Row;
 }
 
-/** Who makes the changes. Before its only step is done nothing has happened that anybody sees. */
+/** Makers of the changes. Before the only step is done, no effect is visible. */
 export function packageMakers(packages: () => Promise<Packages>): readonly ChangeMaker[] {
   return NOUNS.map((noun) => ({
     kind: `${PLURALS[noun]}.fetch`,

@@ -12,7 +12,7 @@ import { costsMoney } from './policy.ts';
 import type { OfferedPackage, PackageSource } from './repository.ts';
 
 const MB = 1 << 20;
-/** Of what was fetched so many wait to be installed, and so long. */
+/** Most fetched packages that wait to be installed, and their longest wait. */
 const MOST_KEPT = 4;
 const KEPT_MS = 3_600_000;
 /** Versions that a refusal names. */
@@ -39,7 +39,7 @@ interface Fetching {
   readonly done: Promise<unknown>;
 }
 
-/** Where it runs: `linux-x64`. */
+/** Platform of this device: `linux-x64`. */
 const HERE = `${process.platform}-${process.arch}`;
 
 export class Packages {
@@ -61,7 +61,7 @@ export class Packages {
     });
   }
 
-  /** Of each package the newest release that runs here, and was not called back. Throws as find(). */
+  /** The newest release of each package that runs here, and was not called back. Throws as find(). */
   async available(noun: PackageNoun, call: Pick<CallContext, 'signal'>): Promise<readonly OfferedPackage[]> {
     const newest = new Map<string, OfferedPackage>();
     for (const offer of await this.#offers(noun, `${noun}s`, call)) {
@@ -117,7 +117,7 @@ export class Packages {
   /** Nobody waits for it any more; what is there by then stays, so that the next one goes on. */
   async leave(change: string): Promise<void> {
     const found = this.#fetching.get(change);
-    found?.abort.abort(new CoreError('CANCELLED', { what: 'the fetch', reason: 'nobody waits for it any more' }));
+    found?.abort.abort(new CoreError('CANCELLED', { what: 'the fetch', reason: 'the caller no longer waits' }));
     await found?.done.catch(() => undefined); // told to whoever asked
   }
 
@@ -162,7 +162,7 @@ export class Packages {
 
   #keep(folder: string): void {
     const { scope } = this.#parts;
-    const label = 'remove a package that nobody installed';
+    const label = 'remove a package that was not installed';
     this.#kept.set(
       folder,
       scope.timeout(label, KEPT_MS, () => this.#drop(folder)),

@@ -1,4 +1,4 @@
-/** What the pieces of the updater share. */
+/** Parts that the modules of the updater share. */
 
 import type { Clock, CoreError, HookCaller, Logger, Scope } from '@device-core/plugin-api';
 import type { Apps } from '@device-core/plugin-api/services/apps';
@@ -38,7 +38,7 @@ export interface Parts {
     prompts?: Prompts | undefined;
     changes?: Changes | undefined;
   };
-  /** What was wrong with the repository when it was last looked at: an alarm. */
+  /** Fault of the repository at the last look: an alarm. */
   readonly trust: { alarm?: CoreError | undefined };
   readonly judge: HookCaller<'update.judge'>;
   /** The repository that the configuration names; undefined where it names none. */

@@ -35,9 +35,9 @@ export interface Facts {
 
 export interface Rule {
   readonly name: string;
-  /** What it is about, for the guide. */
+  /** The rule in words, for the guide. */
   readonly sentence: string;
-  /** What an operator can do. */
+  /** Remedy for an operator. */
   readonly todo: string;
   readonly acts: readonly Act[];
   /** `everyone`: also for what an operator asks for; `automatic`: only for what the device does by itself. */
@@ -252,7 +252,7 @@ export const RULES: readonly Rule[] = [
     sentence: 'Somebody talks with the device.',
     todo: 'Wait until the turn is over.',
     ...{ acts: ['activate'], binds: 'everyone', passes: true },
-    says: ({ turn }) => (turn ? 'somebody talks with the device' : undefined),
+    says: ({ turn }) => (turn ? 'a person talks with the device' : undefined),
   },
   {
     name: 'lease',
@@ -311,7 +311,7 @@ export function firstNo(
   return undefined;
 }
 
-/** What is to be done next, which the rules are asked about. */
+/** The next act, for which the rules are evaluated. */
 export function nextAct({ state, wanted }: UpdateRecord): Act {
   if (wanted && (state === 'available' || state === 'downloading')) return 'download';
   return wanted && (state === 'verifying' || state === 'staged' || state === 'waiting') ? 'activate' : 'check';

@@ -1,4 +1,4 @@
-/** What is known of the update, kept in `<state>/update/state.json` so that a Core that ended goes on. */
+/** Record of the update, kept in `<state>/update/state.json` so that a Core that ended goes on. */
 
 import type { KeptForm } from '@device-core/plugin-api/durable';
 import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/services/updates';
@@ -21,7 +21,7 @@ export interface Wanted {
   readonly withdrawn?: string;
   /** The operator said that it may be older. */
   readonly downgrade?: boolean;
-  /** What it newly asks for, and what it does to the state. */
+  /** New demands of the image, and its effects on the state. */
   readonly asks: Asks;
   /** Digest of `asks` that the operator agreed to. */
   readonly accepted?: string;
@@ -45,7 +45,7 @@ export interface StateChange {
 export interface Asks {
   readonly claims: readonly NewClaim[];
   readonly forms: readonly StateChange[];
-  /** Of what somebody has to agree to; absent where nobody has to. */
+  /** Digest of the demands that need a consent; absent without such demands. */
   readonly digest?: string;
 }
 
@@ -59,9 +59,9 @@ export interface UpdateRecord {
   /** Milliseconds since the Unix epoch. */
   readonly since: number;
   readonly wanted?: Wanted;
-  /** What ran before; after a rollback what runs now. */
+  /** The former image; after a rollback the one that runs now. */
   readonly from?: string;
-  /** What a rollback by hand left, where that is what the state is about. */
+  /** The image that a rollback by hand left, where the state is about that. */
   readonly left?: { readonly version: string; readonly image?: string };
   readonly slot?: 'a' | 'b';
   readonly reason?: string;
@@ -76,7 +76,7 @@ export interface UpdateRecord {
   /** Images that were taken back on this device, the last sixteen. */
   readonly bad: readonly { readonly image: string; readonly version: string; readonly reason: string }[];
   readonly checkedAt?: number;
-  /** Of the rollout, where the device has no id of its own. */
+  /** Id of the device in the rollout, where the device has no id. */
   readonly device?: string;
 }
 

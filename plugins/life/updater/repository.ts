@@ -1,11 +1,12 @@
 /**
- * Where images come from. A repository of the network (`repository/`, TUF), a folder and an archive are the same to the updater: something that offers a
- * list with its signatures, and hands out blobs. None of them is believed about the image itself: its own signature is checked by the helper.
+ * Sources of images. A repository of the network (`repository/`, TUF), a folder and an archive are the same to the
+ * updater: something that offers a list with its signatures, and hands out blobs. None of them is trusted about the
+ * image itself: the helper checks the signature of the image.
  */
 import type { Logger, Scope } from '@device-core/plugin-api';
 import type { PackageNoun, PackageOffer } from '@device-core/plugin-api/inside/packages';
 
-/** What a source has for a device. */
+/** Offer of a source for a device. */
 export interface Offer {
   /** `image.json`, byte for byte. */
   readonly list: Uint8Array;
@@ -22,7 +23,7 @@ export interface Offer {
 }
 
 export interface Blob {
-  /** Of the plain file, hex: `blobs/<sha256>.zst`. */
+  /** Hash of the plain file, hex: `blobs/<sha256>.zst`. */
   readonly sha256: string;
   /** Bytes of the plain file. */
   readonly size: number;
@@ -64,7 +65,7 @@ export interface OfferedPackage extends PackageOffer {
   /** The target. */
   readonly path: string;
   readonly bytes: number;
-  /** Of the file, hex. */
+  /** Hash of the file, hex. */
   readonly sha256: string;
 }
 
@@ -85,7 +86,7 @@ export interface PackageSource extends Source {
   fetchPackage(wanted: OfferedPackage, to: string, options: PackageOptions): Promise<void>;
 }
 
-/** What the device knows of time when a repository is looked at. */
+/** The device's knowledge of time when it looks at a repository. */
 export interface KnownTime {
   /** Milliseconds since the Unix epoch, as the clock has it. */
   readonly now: number;
@@ -114,5 +115,5 @@ export interface RepositoryOptions {
   readonly leastBytesPerSecond: number;
 }
 
-/** What `repository/index.ts` exports as `openRepository`. It does nothing yet: no file, no request, no package. */
+/** Type of `openRepository` of `repository/index.ts`. The call does nothing yet: no file, no request, no package. */
 export type OpenRepository = (options: RepositoryOptions) => PackageSource;

@@ -1,4 +1,4 @@
-/** What the device last told of network, power, clock and voice. */
+/** Latest states of network, power, clock and voice. */
 import type { Bus } from '@device-core/plugin-api';
 import type { NetworkState } from '@device-core/plugin-api/services/network';
 import type { PowerState } from '@device-core/plugin-api/services/power';

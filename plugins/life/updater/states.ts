@@ -1,4 +1,4 @@
-/** What an update may go through, and what takes it from one state to the next. Pure. */
+/** States of an update, and the steps between them. Pure. */
 import type { UpdateState } from '@device-core/plugin-api/services/updates';
 
 export const STEPS = [
@@ -51,7 +51,7 @@ const TABLE: Readonly<Record<UpdateState, Moves>> = {
   failed: { ...ANEW, discard: 'idle' },
 };
 
-/** Where a step leads; undefined where it is not possible. What runs on trial is on probation, whatever was known of it before. */
+/** Target of a step; undefined for an impossible one. A slot on trial is on probation, whatever its former state. */
 export function after({ state, before }: At, step: Step): At | undefined {
   if (step === 'started') return { state: 'probation' };
   // By hand, or by the loader: the other slot runs.

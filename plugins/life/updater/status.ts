@@ -1,4 +1,4 @@
-/** What operators see of it: where it stands, what it would change, and what runs. */
+/** Status for operators: the state of the update, its changes, and the running image. */
 import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import type { Updater } from './updater.ts';
 

@@ -1,4 +1,4 @@
-/** What lies in `<state>/update` and no order names any more goes: blobs of another image, uploads, half of a look. */
+/** Removes files of `<state>/update` that no order names any more: blobs of another image, uploads, half of a look. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UpdateState } from '@device-core/plugin-api/services/updates';

@@ -45,7 +45,7 @@ export class Updater {
   #tidied: Promise<void> = Promise.resolve();
   #device: string | undefined;
   #status: SlotsStatus | undefined;
-  /** Of the wanted image, as its source and the slots told. */
+  /** Missing blobs of the wanted image, as its source and the slots told. */
   #missing: readonly Blob[] | undefined;
   #compressed: ReadonlyMap<string, number> = new Map();
   #fetch: Fetching | undefined;
@@ -80,7 +80,7 @@ export class Updater {
       else await Promise.all([dropOldForms(this.parts, slots), this.#tidy()]);
     } catch (error) {
       log.error({ err: error }, 'cannot tell what became of the update');
-      await journal.note({ reason: `cannot tell what became of it: ${reasonOf(error)}` });
+      await journal.note({ reason: `cannot tell its outcome: ${reasonOf(error)}` });
     }
     this.wake();
     this.#plan();
@@ -186,7 +186,7 @@ export class Updater {
     await this.order('apply', ordered, by);
   }
 
-  /** What an operator wants: it is done at once, or as soon as what passes by itself has passed. Throws UPDATE_REFUSED, UPDATE_CONFLICT, SLOTS_UNAVAILABLE. */
+  /** Starts an order at once, or after the short job that runs. Throws UPDATE_REFUSED, UPDATE_CONFLICT, SLOTS_UNAVAILABLE. */
   async order(order: Order, { accept, anyway = false }: Ordered, by: string): Promise<void> {
     const { journal } = this.parts;
     const verb = order === 'apply' ? 'install' : 'download';
@@ -202,7 +202,7 @@ export class Updater {
     if (order === 'download' && state !== 'available') throw new CoreError('UPDATE_CONFLICT', { verb, state });
     if (accept !== undefined) {
       if (accept !== wanted.asks.digest) {
-        const reason = `what it asks for is ${wanted.asks.digest ?? 'nothing'}, not ${accept}`;
+        const reason = `the digest of its demands is ${wanted.asks.digest ?? 'none'}, not ${accept}`;
         throw new CoreError('UPDATE_REFUSED', { verb, reason, rule: 'consent' });
       }
       await journal.note({ wanted: { ...wanted, accepted: accept } });
@@ -272,7 +272,7 @@ export class Updater {
     return on ? hold : undefined;
   }
 
-  /** What the rules say of the next thing to be done, as whoever wants it. */
+  /** The rules' answer for the next act, and the requester of that act. */
   async why(): Promise<{ readonly act: Act; readonly by: 'operator' | 'device'; readonly no?: Refusal }> {
     const { record } = this.parts.journal;
     const act = nextAct(record);
@@ -370,7 +370,7 @@ export class Updater {
     const { journal, log } = this.parts;
     const { wanted } = journal.record;
     if (wanted?.image !== image || wanted.asks.digest === undefined) return;
-    log.info({ by, version: wanted.version }, 'what the update newly asks for was agreed to');
+    log.info({ by, version: wanted.version }, 'the new demands of the update were agreed to');
     await journal.note({ wanted: { ...wanted, accepted: wanted.asks.digest } });
     await this.wake();
   }
@@ -455,7 +455,7 @@ export class Updater {
 
   /** Throws UPDATE_CONFLICT while something is under way. */
   async #free(verb: string): Promise<void> {
-    // What is over has only to be written down.
+    // A job in a final state has only to write its record.
     if (OVER.includes(this.parts.journal.record.state)) await this.#job?.done;
     const { state } = this.parts.journal.record;
     if (this.#job || COMMITTED.includes(state)) throw new CoreError('UPDATE_CONFLICT', { verb, state });

@@ -41,7 +41,10 @@ export class Uploads {
     this.#room = room;
   }
 
-  /** What lies there from the offset on is replaced, so a piece may come twice. Throws SYSTEM_IMAGE_INVALID, and the codes of a disk: then it is gone. */
+  /**
+   * Writes a piece over the bytes from the offset on, so a piece may come twice. Throws SYSTEM_IMAGE_INVALID, and the
+   * codes of a disk: then the upload is gone.
+   */
   async take({ upload, offset, bytes }: Piece): Promise<Uploaded> {
     const id = upload ?? (await this.#begin());
     const file = this.pathOf(`${NAMED}${id}`);

@@ -42,7 +42,7 @@ const DESCRIPTION: JsonSchema = {
     layers: { type: 'array', items: LAYER, description: 'The highest first.' },
     running: { description: 'What the plugin runs with, where that is not what the layers say.' },
     revision: { type: 'integer', description: 'For `ifRevision` of `config.set`.' },
-    overridden: { type: 'boolean', description: 'This device or the app says something of its own.' },
+    overridden: { type: 'boolean', description: 'This device or the app overrides it.' },
     writable: { type: 'boolean' },
     skuOnly: { type: 'boolean', description: 'The SKU alone decides it: no device and no page can change it.' },
     locked: {
@@ -128,7 +128,7 @@ export function describeOperations(
         },
       },
     },
-    cli: { columns: ['kind', 'id', 'title', 'keys', 'overrides'], empty: 'nobody has settings' },
+    cli: { columns: ['kind', 'id', 'title', 'keys', 'overrides'], empty: 'there are no settings' },
     capability: 'system.config',
     rest: { method: 'GET', path: '/config-sections' },
     errors: [],

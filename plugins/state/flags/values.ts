@@ -79,7 +79,7 @@ export class FlagValues implements Flags, ServesEachUser<Flags> {
     // The end of a plugin is not reported: the oldest watch gives way, which is one of an earlier run.
     if (own.length >= MOST_WATCHES) {
       this.#watches.delete(own[0]!);
-      this.#parts.log.warn({ plugin }, `it has ${MOST_WATCHES} watchers of flags: the oldest is told no more`);
+      this.#parts.log.warn({ plugin }, `it has ${MOST_WATCHES} watchers of flags: the oldest is dropped`);
     }
     const watch = { plugin, name, listener };
     // The watch is listed before the read: a change in between is reported, at worst twice.

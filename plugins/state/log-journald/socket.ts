@@ -43,7 +43,7 @@ export async function loadDatagrams(): Promise<OpenDatagrams> {
     if (connect(fd, address, 2 + bytes.length + 1) !== 0) {
       const reason = name();
       close(fd);
-      throw new Error(`nobody takes lines at ${path}: ${reason}`);
+      throw new Error(`no reader takes lines at ${path}: ${reason}`);
     }
     let open = true;
     return {

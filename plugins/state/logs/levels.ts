@@ -58,14 +58,14 @@ export class Levels {
   #listing(): Operation<object, { readonly level: LogLevel; readonly components: readonly ComponentLevel[] }> {
     return {
       name: 'logs.levels',
-      summary: 'from which level on each component logs, and until when where somebody changed it',
+      summary: 'log level of each component, and the end of a changed one',
       capability: 'system.logs',
       params: { type: 'object' },
       result: {
         type: 'object',
         required: ['level', 'components'],
         properties: {
-          level: { ...LEVEL, description: 'of every component that nobody changed' },
+          level: { ...LEVEL, description: 'of every unchanged component' },
           components: { type: 'array', items: COMPONENT },
         },
       },

@@ -218,7 +218,7 @@ class Handle implements OutboxQueue {
 }
 
 async function clear({ queue, sender }: Open): Promise<number> {
-  sender.cancel('what waits is thrown away');
+  sender.cancel('waiting entries are thrown away');
   const count = await queue.clear();
   sender.retry();
   return count;

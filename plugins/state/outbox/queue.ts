@@ -158,7 +158,7 @@ export class Queue {
   #withdraw(): number {
     const groups = [...this.#waiting];
     const unkept = groups.filter((group) => !this.#keeping.includes(group));
-    this.#settle(groups, new CoreError('CANCELLED', { what: 'a put', reason: 'what waits is thrown away' }));
+    this.#settle(groups, new CoreError('CANCELLED', { what: 'a put', reason: 'waiting entries are thrown away' }));
     return unkept.reduce((sum, { messages }) => sum + messages.length, 0);
   }
 

@@ -38,7 +38,7 @@ export function parseVault(text: string, file: string): VaultDocument {
   const newer = newerForm(file, format, FORM);
   if (newer) throw newer;
   if (format !== FORM || !isText(salt) || !isText(keyId) || !isText(check) || !isObject(records))
-    throw corrupt('it does not hold what was written there');
+    throw corrupt('it does not hold the written bytes');
   if (gen !== undefined && !isNumber(gen)) throw corrupt('its number is none');
   const known = new Map<SecretKey, SealedRecord>();
   for (const [key, record] of Object.entries(records)) {

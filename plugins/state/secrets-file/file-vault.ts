@@ -146,7 +146,10 @@ export class FileVault implements Vault {
     const whole = back.is === 'good' && [...records.keys()].every((name) => opens(back.opened, name));
     if (!whole) {
       await this.#replace(formatVault(former.document), true);
-      throw new CoreError('STATE_CORRUPT', { file: this.path, reason: 'what was sealed anew could not be read back' });
+      throw new CoreError('STATE_CORRUPT', {
+        file: this.path,
+        reason: 'the newly sealed vault could not be read back',
+      });
     }
     this.#use(back.opened);
     this.#keySum = sum;
@@ -258,7 +261,7 @@ export class FileVault implements Vault {
     if (master === undefined) return { is: 'other key', reason: 'there is no key' };
     const key = VaultKey.of(master, document);
     if (key instanceof VaultKey) return { is: 'good', opened: { key, document }, text };
-    return { is: key, reason: key === 'damaged' ? 'what its key is checked with is damaged' : 'another key is needed' };
+    return { is: key, reason: key === 'damaged' ? 'the check value of its key is damaged' : 'another key is needed' };
   }
 
   async #refusal(path: string): Promise<string | undefined> {

@@ -51,8 +51,7 @@ export class PurgeFiles implements Purges {
 async function readList(path: string): Promise<readonly string[] | undefined> {
   const text = await readState(path);
   if (text === undefined) return undefined;
-  const corrupt = () =>
-    new CoreError('STATE_CORRUPT', { file: path, reason: 'it does not hold what was written there' });
+  const corrupt = () => new CoreError('STATE_CORRUPT', { file: path, reason: 'it does not hold the written bytes' });
   let found: unknown;
   try {
     found = JSON.parse(text);

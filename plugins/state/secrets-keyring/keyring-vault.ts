@@ -119,7 +119,7 @@ export class KeyringVault implements Vault {
     report.warn('SECRETS_VOLATILE', `secrets are in the keyring of the kernel: they are gone when ${end}`);
     if (this.#foreign === 0) return;
     const what = `${this.#foreign} keys of the keyring have names of secrets and cannot be read`;
-    report.warn('KEYRING_FOREIGN', `${what}: somebody else put them there`);
+    report.warn('KEYRING_FOREIGN', `${what}: another program put them there`);
   }
 
   #look(keyring: Keyring): void {

@@ -69,7 +69,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
         // The end of a plugin is not reported: the oldest listener gives way, which is one of an earlier run.
         if (its.length >= MOST_LISTENERS) {
           listeners.delete(its[0]!);
-          log.warn({ plugin }, `it has ${MOST_LISTENERS} listeners of the consent: the oldest is told no more`);
+          log.warn({ plugin }, `it has ${MOST_LISTENERS} listeners of the consent: the oldest is dropped`);
         }
         const one: Listener = { plugin, listener };
         listeners.add(one);

@@ -34,7 +34,7 @@ const SPAN: JsonSchema = exactly(
     ms: MS,
     error: { type: 'string', description: 'a code of the table of errors' },
     attributes: { type: 'object', additionalProperties: true },
-    link: { ...exactly(CONTEXT), description: 'a trace that somebody from outside named' },
+    link: { ...exactly(CONTEXT), description: 'a trace named from outside' },
   },
   ['id', 'name', 'tree', 'start', 'ms'],
 );

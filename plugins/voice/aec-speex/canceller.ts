@@ -45,7 +45,7 @@ export class SpeexCanceller implements EchoCanceller, Disposable {
     }
   }
 
-  /** Who still reads gets the end: the memory behind it is gone. */
+  /** A remaining reader gets the end: the memory behind it is gone. */
   [Symbol.dispose](): void {
     this.#closed = true;
     for (const state of [...this.#states]) this.#close(state);

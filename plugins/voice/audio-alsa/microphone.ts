@@ -81,7 +81,7 @@ export class Microphone {
       this.#options.onProblem(reason);
       const wait = BACKOFF_MS[failures];
       if (seq === 0 || wait === undefined) throw unavailable(reason);
-      // What was not captured meanwhile is a gap.
+      // Time without capture is a gap.
       seq += Math.ceil(wait / FRAME_MS);
       if (!(await waitUntil(part, part.clock.monotonic() + wait, signal))) return;
     }

@@ -7,7 +7,7 @@ const BLOCK_MS = 20;
 const START_MS = 10;
 /** It takes no more samples: the card hangs. */
 const STALL_MS = 2_000;
-/** What was written is heard to its end within this, or the card hangs. */
+/** Longest time until the written samples were heard; after it the card hangs. */
 const DRAIN_MS = 3_000;
 const BACKOFF_MS = [50, 200, 800] as const;
 

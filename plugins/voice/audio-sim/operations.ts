@@ -11,7 +11,7 @@ const MOST_BYTES = 3 << 20;
 const MOST_SECONDS = 60;
 /** As base64 it fits into a message of an app socket. */
 const MOST_HEARD_MS = 20_000;
-/** Who holds what is wired to the device: to make it hear something is no business of apps. */
+/** Holders of the bridge may make the device hear sounds; apps may not. */
 const capability = 'system.bridge';
 
 interface Injection {
@@ -46,7 +46,7 @@ export function simOperations(parts: {
         over: {
           type: 'boolean',
           default: false,
-          description: 'Now, whatever else there is to be heard: speech over noise.',
+          description: 'Now, over other sounds: speech over noise.',
         },
         wait: { type: 'boolean', default: false, description: 'Answer when its last sample was captured.' },
       },
@@ -65,13 +65,13 @@ export function simOperations(parts: {
       if (pcm.samples.length > MOST_SECONDS * pcm.rate)
         throw new CoreError('PARAMS_INVALID', { where: 'wav', reason: `it is longer than ${MOST_SECONDS} s` });
       if (!microphone.inUse)
-        throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'inject sound', reason: 'nobody listens to the microphone' });
+        throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'inject sound', reason: 'the microphone has no listener' });
       const samples = resample(pcm, CAPTURE_RATE).samples.map((sample) =>
         Math.max(-32_768, Math.min(32_767, Math.round(sample * gain))),
       );
       const times = room.inject(samples, monotonicMs(), over);
       if (wait && !(await waitUntil(scope, times.to, signal)))
-        throw new CoreError('CANCELLED', { what: 'audio.inject', reason: 'nobody waits for it' });
+        throw new CoreError('CANCELLED', { what: 'audio.inject', reason: 'the caller no longer waits' });
       return { ms: msOf(samples.length), ...times };
     },
   };

@@ -1,4 +1,7 @@
-/** What the speaker plays, as WAV files: the last few, each of bounded length and whole at any moment but for its last fraction of a second. */
+/**
+ * Sound of the speaker, as WAV files: the last few, each of bounded length and whole at any moment but for its last
+ * fraction of a second.
+ */
 import { type FileHandle, mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';

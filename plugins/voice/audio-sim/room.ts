@@ -1,4 +1,4 @@
-/** What there is to be heard in the room of the simulated microphone, by the samples of its clock. */
+/** Sound in the room of the simulated microphone, by the samples of its clock. */
 
 import { CoreError } from '@device-core/plugin-api';
 import { msOf } from '@device-core/plugin-api/audio';
@@ -13,7 +13,7 @@ interface Sound {
 const PER_MS = CAPTURE_RATE / 1_000;
 /** Injected sound begins so much later than it came, so that all of it is heard. */
 const AHEAD_MS = 40;
-/** What is over each other may be so many times as much. */
+/** Factor of the bound for sounds that play over each other. */
 const MOST_OVER = 2;
 
 export class Room {

@@ -17,7 +17,7 @@ export interface SpeakerOptions {
   readonly rate: number;
   readonly recordings: Recordings;
   readonly room: Room;
-  /** What the microphone hears of it; 0 is nothing. */
+  /** Echo of the speaker at the microphone; gain 0 is none. */
   readonly echo: { readonly gain: number; readonly delayMs: number };
 }
 

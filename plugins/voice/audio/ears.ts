@@ -10,9 +10,9 @@ export interface EarsOptions {
   readonly queue: number;
   readonly onChange: () => void;
   readonly onLoss: (owner: string, frames: number) => void;
-  /** What becomes of a frame before it is handed out; `hand` gets it back. */
+  /** Cleans a frame before it is handed out; `hand` gets it back. */
   readonly clean: (frame: AudioFrame) => void;
-  /** What is being cleaned is for nobody. */
+  /** Drops frames that are being cleaned. */
   readonly forget: () => void;
 }
 
@@ -39,7 +39,7 @@ export class Ears {
     this.#options = options;
   }
 
-  /** Who hears the microphone, each once. */
+  /** Owners that hear the microphone, each once. */
   get owners(): readonly string[] {
     return [...new Set([...this.#readers].map(({ owner }) => owner))].sort();
   }

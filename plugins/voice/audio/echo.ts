@@ -106,7 +106,7 @@ export class EchoStage {
     this.#arm();
   }
 
-  /** What is on its way is for nobody. */
+  /** Drops frames that are on their way. */
   clear(): void {
     this.#waiting = [];
     this.#disarm();
@@ -138,7 +138,7 @@ export class EchoStage {
 
   #cleaned({ seq, samples }: CleanFrame): void {
     if (!(samples instanceof Int16Array) || samples.length !== FRAME_SAMPLES) {
-      this.#fail(failed('what it gives is no frame'));
+      this.#fail(failed('its output is no frame'));
       return;
     }
     const waiting = this.#waiting.find(({ frame }) => frame.seq === seq);
@@ -198,7 +198,7 @@ export class EchoStage {
     this.#end();
   }
 
-  /** What waits is passed on as it is. */
+  /** Waiting frames are passed on as they are. */
   #end(): void {
     const session = this.#session;
     this.#session = undefined;

@@ -1,10 +1,13 @@
-/** What the speaker plays, by the clock of the microphone: what an echo canceller is told. */
+/** Sound of the speaker, by the clock of the microphone: input of an echo canceller. */
 
 import { Resampler } from '@device-core/plugin-api/audio';
 import { CAPTURE_RATE, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
 
 const PER_MS = CAPTURE_RATE / 1_000;
-/** What is mixed ahead of the clock, and what a late frame of the microphone still asks for: a power of two of samples, 4 s. */
+/**
+ * Room for samples mixed ahead of the clock, and for those that a late frame of the microphone still needs: a power
+ * of two of samples, 4 s.
+ */
 const KEPT = 65_536;
 /** An echo goes on in the room after the sound has ended. */
 const REVERB_MS = 600;
@@ -75,7 +78,7 @@ export class FarRun {
     for (const { samples, position } of this.#early.splice(0)) this.add(samples, position);
   }
 
-  /** What is heard from that sample of the run on. */
+  /** Adds the samples heard from that position of the run on. */
   add(samples: Int16Array, position: number): void {
     if (!this.#end.wanted) {
       this.#resampler = undefined;
@@ -96,7 +99,7 @@ export class FarRun {
     if (this.#lately.length > MOST_LATELY) this.#lately.shift();
   }
 
-  /** What is still to come moves behind the gap. */
+  /** Moves samples that are still to come behind the gap. */
   #later(before: number, at: number): void {
     const now = monotonicMs();
     const moved = this.#lately.filter(({ since }) => at + since >= now);

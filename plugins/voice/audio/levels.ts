@@ -83,7 +83,7 @@ export class LevelRun {
     for (const meter of this.#meters.values()) meter.started(at, later);
   }
 
-  /** What `sounds` gave for the block at that position of the run. */
+  /** Adds the output of `sounds` for the block at that position of the run. */
   add(sounds: readonly Sound[], position: number, length: number): void {
     for (const reader of this.#levels.readers) {
       const { priority } = reader;
@@ -114,7 +114,7 @@ class Meter {
   readonly #early: { readonly since: number; readonly level: Omit<AudioLevel, 'at'> }[] = [];
   readonly #lately: { readonly since: number; readonly level: Omit<AudioLevel, 'at'> }[] = [];
   #dark = 0;
-  /** Of the window that is being filled. */
+  /** Sums of the window that is being filled. */
   #from: number | undefined;
   #energy = 0;
   #deep = 0;
@@ -192,7 +192,7 @@ class Meter {
     if (this.#lately.length > MOST_LATELY) this.#lately.shift();
   }
 
-  /** What is still to come moves behind the gap, which is silent. */
+  /** Moves windows that are still to come behind the gap, which is silent. */
   #later(at: number): void {
     const now = monotonicMs();
     const moved = this.#lately.filter(({ since }) => at + since >= now);

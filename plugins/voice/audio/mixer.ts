@@ -3,7 +3,7 @@
 import { factorOf } from '@device-core/plugin-api/audio';
 import type { AudioPriority } from '@device-core/plugin-api/services/audio';
 
-/** What is mixed into a block. */
+/** Input of the mixer for a block. */
 export interface Voice {
   readonly priority: AudioPriority;
   readonly gain: number;

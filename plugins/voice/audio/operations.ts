@@ -158,7 +158,7 @@ export function audioOperations(audio: Audio, capabilities: Capabilities): reado
   const state: Operation<never, AudioState> = {
     name: 'audio.state',
     summary: 'Who hears the microphone, who plays, volume and mute',
-    description: 'For everybody: nobody can listen in secret.',
+    description: 'Visible to all callers, so that listening is never secret.',
     params: exactly({}),
     result: exactly(
       {

@@ -1,4 +1,4 @@
-/** What is played: sounds of many owners, mixed for the one speaker, in runs that begin with the first sound and end with the last. */
+/** Sounds of many owners, mixed for the one speaker, in runs that begin with the first sound and end with the last. */
 
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import { waitUntil } from '@device-core/plugin-api/audio';
@@ -102,7 +102,7 @@ export class Player {
     const { scope, sounds, soundsPerOwner, stallMs, onChange } = this.#options;
     const { signal, owner } = options;
     const what = 'a sound';
-    const cancelled = () => new CoreError('CANCELLED', { what, reason: 'nobody wants to hear it' });
+    const cancelled = () => new CoreError('CANCELLED', { what, reason: 'the caller no longer listens' });
     if (signal?.aborted) throw cancelled();
     if (!this.#speaker)
       throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'play', reason: 'no plugin provides a speaker' });

@@ -18,7 +18,7 @@ import type { Player } from './player.ts';
 import type { KeptSettings } from './settings.ts';
 import { checkTones, FEEDBACK, tonesOf } from './tones.ts';
 
-/** Where no speaker tells its rate, nothing is played. */
+/** Rate of tones where no speaker tells its rate: nothing is played then. */
 const TONE_RATE = 48_000;
 
 export class AudioService implements Audio {
@@ -32,7 +32,7 @@ export class AudioService implements Audio {
   #deviceProblem: string | undefined = 'no plugin provides a microphone and a speaker';
   #told = '';
   #muting: Promise<void> = Promise.resolve();
-  /** What was asked for last. */
+  /** The last requested mute. */
   #wanted: boolean;
 
   constructor(parts: {
@@ -144,7 +144,7 @@ export class AudioService implements Audio {
     try {
       await this.#device?.mute(muted);
     } catch (error) {
-      // What it captures goes no further all the same.
+      // Frames of an unmuted device go no further all the same.
       this.#log.warn({ reason: reasonOf(error), muted }, 'the audio device cannot be muted or let go');
     }
     if (!muted && !this.#wanted) this.#ears.mute(false);

@@ -17,7 +17,7 @@ export interface SoundOptions extends PlayOptions {
 
 /** Read ahead of what is heard. */
 const AHEAD_S = 1;
-/** Of a sound that is given up. */
+/** Fade of a sound that is given up. */
 const FADE_S = 0.015;
 /** So much must be there before it begins: small chunks of a stream would leave gaps otherwise. */
 const PREFILL_S = 0.04;
@@ -28,7 +28,7 @@ export class Sound {
   readonly owner: string;
   readonly priority: AudioPriority;
   readonly gain: number;
-  /** What becomes of it: resolves when it was heard. */
+  /** Outcome of the sound: resolves when it was heard. */
   readonly outcome = Promise.withResolvers<void>();
   /** Factor of the last sample that was mixed; undefined before the first. */
   level: number | undefined;
@@ -37,7 +37,7 @@ export class Sound {
   to: number | undefined;
   /** How often it had too little to give in the middle. */
   gaps = 0;
-  /** What the last block took. */
+  /** Samples of the last block. */
   block: Int16Array = new Int16Array(0);
   #told = false;
   readonly #options: SoundOptions;
@@ -92,7 +92,7 @@ export class Sound {
     return block;
   }
 
-  /** What is heard instead of a hard end; undefined where nothing of it was heard. */
+  /** Fade in place of a hard end; undefined for a sound of which no sample was heard. */
   fadeOut(): Voice | undefined {
     const { level, gain, priority } = this;
     if (level === undefined || this.#length === 0) return undefined;

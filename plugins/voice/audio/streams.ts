@@ -27,7 +27,7 @@ export function captureStream(audio: Audio): StreamEndpoint<object> {
   };
 }
 
-/** What the app writes is heard as it comes, in samples of 16 bits (little endian). */
+/** Plays the bytes of the app as they come, in samples of 16 bits (little endian). */
 export function playbackStream(
   audio: Audio,
   capabilities: Capabilities,

@@ -70,7 +70,7 @@ export function samplesOf(tone: ToneSpec, rate: number): Int16Array {
   const { frequency, ms, gain = 1, wave = 'sine', attackMs = ENVELOPE_MS, releaseMs = ENVELOPE_MS } = tone;
   const samples = new Int16Array(Math.round((ms * rate) / 1_000));
   if (frequency === 0 || frequency >= rate / 2) return samples;
-  // Where both do not fit, the loudest moment is in the middle.
+  // If both do not fit, the loudest moment is in the middle.
   const attack = (Math.min(attackMs, ms / 2) * rate) / 1_000;
   const release = (Math.min(releaseMs, ms / 2) * rate) / 1_000;
   const parts = partsOf(wave, frequency, rate);

@@ -14,7 +14,7 @@ interface State {
 
 interface CompiledSlot {
   readonly slot: Slot;
-  /** What may be said for it; undefined for an open slot. */
+  /** Words for it; undefined for an open slot. */
   readonly said: State | undefined;
 }
 

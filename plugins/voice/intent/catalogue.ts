@@ -195,7 +195,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
       }
     }
     const index = { byWord, others };
-    // Who asks in languages that nobody speaks fills no memory.
+    // Requests in unknown languages fill no memory.
     if (byWord.size > 0 || others.length > 0) this.#indices.set(language, index);
     return index;
   }

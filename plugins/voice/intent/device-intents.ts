@@ -1,4 +1,4 @@
-/** What the device itself understands, as far as the services for it are there. */
+/** Intents of the device itself, as far as the services for them are there. */
 
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import type { Audio } from '@device-core/plugin-api/services/audio';

@@ -1,7 +1,7 @@
 /** The table of a language: sentences of the device's own intents, and its answers. */
 import type { SlotType } from '@device-core/plugin-api/services/intents';
 
-/** What the device does by itself. */
+/** Intents of the device itself. */
 export type DeviceIntent =
   | 'volume-set'
   | 'volume-up'

@@ -19,7 +19,7 @@ export function makeGrammar(language: string, sentences: readonly Node[]): Speec
   return { id: hashOf(`${language}\0${jsgf}`, 32), language, jsgf, words: [...writer.words].sort() };
 }
 
-/** What of a tree can be spoken and listed: no digits, no open slot, and nothing that needs them. */
+/** The part of a tree that can be spoken and listed: no digits, no open slot, and nothing that needs them. */
 export function spokenOf(node: Node): Node | undefined {
   if (node.kind === 'word') return node.typed ? undefined : node;
   if (node.kind === 'slot') return node.slot.said && spokenOf(node.slot.said) && node;

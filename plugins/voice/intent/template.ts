@@ -32,7 +32,7 @@ const NUMBER = String.raw`-?\d{1,9}(?:\.\d{1,6})?`;
 const RANGE = new RegExp(`^(${NUMBER})\\.\\.(${NUMBER})(?:/(${NUMBER}))?$`);
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}', '<': '>' };
 
-/** What is wrong with a template, and where: positions count characters from 1. */
+/** Fault of a template with its place: positions count characters from 1. */
 export class TemplateError extends Error {
   readonly at: number;
 
@@ -125,7 +125,7 @@ class Parser {
     return { kind: 'text', text: this.#text() };
   }
 
-  /** What stands between `{` and `}` or `<` and `>`. */
+  /** Text between `{` and `}` or `<` and `>`. */
   #enclosed(open: string, at: number): string {
     const close = CLOSING[open]!;
     const end = this.#source.indexOf(close, this.#at);

@@ -1,4 +1,4 @@
-/** What the device itself understands and says, in English. A language is one more table of this form. */
+/** English sentences and answers of the device itself. A language is one more table of this form. */
 
 import type { DeviceTexts } from './device-texts.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';

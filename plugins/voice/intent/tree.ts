@@ -1,4 +1,4 @@
-/** What may be said, as a tree without cycles: the text matcher and the grammar are two readings of it. */
+/** Possible sentences as a tree without cycles: the text matcher and the grammar are two readings of it. */
 import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 
 export type Node =
@@ -10,7 +10,7 @@ export type Node =
 
 export interface Slot {
   readonly type: SlotType;
-  /** What may be said for it; undefined for an open slot, which takes any words. */
+  /** Words for it; undefined for an open slot, which takes any words. */
   readonly said: Node | undefined;
   /** The value of words that fit, or undefined. */
   readonly read: (words: readonly string[]) => SlotValue | undefined;
@@ -95,7 +95,10 @@ export function slotsOf(node: Node): SlotUse {
   return { always: new Set(parts.flatMap((part) => [...part.always])), ever, twice };
 }
 
-/** Where words that a tree without slots may say from `at` on can end. For small trees: the automaton is for the large ones. */
+/**
+ * Positions at which words of a tree without slots that begin at `at` can end. For small trees: the automaton is for
+ * the large ones.
+ */
 export function endsOf(node: Node, words: readonly string[], at: number): ReadonlySet<number> {
   if (node.kind === 'word') return new Set(words[at] === node.word ? [at + 1] : []);
   if (node.kind === 'slot') return new Set();

@@ -5,7 +5,7 @@ import type { SlotType } from '@device-core/plugin-api/services/intents';
 import { type Compiled, compileDefinition, usesOf } from './definition.ts';
 import { type InlineType, TemplateError } from './template.ts';
 
-/** What is wrong with utterances, for the author of the app. */
+/** Fault of utterances, for the author of the app. */
 export class UtteranceError extends Error {}
 
 type Converter = (text: string) => string | number | boolean | undefined;

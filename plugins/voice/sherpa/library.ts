@@ -13,7 +13,7 @@ const PROBE_MS = 60_000;
 const MOST_OUTPUT = 1 << 20;
 /** sherpa says so, and gives an engine all the same, which ends the process when it is used. */
 const COMPLAINT = /errors in config|is nullptr|does not exist|failed to/i;
-/** What Node and the runtime say of the machine, on boards without a graphics card for example. */
+/** Messages of Node and the runtime about the machine, on boards without a graphics card for example. */
 const CHATTER = /ExperimentalWarning|trace-warnings|\[[WIV]:onnxruntime/;
 
 /** An optional package with a library of 33 MB: it is opened when the first engine is made. Throws Missing. */
@@ -55,14 +55,14 @@ export async function probe(name: string, path: string, shape: Shape, signal: Ab
   throw new CoreError('MODEL_INVALID', { path, reason: complaintOf(lines) ?? endOf(error) });
 }
 
-/** Of pages of stderr the lines that say what is wrong. */
+/** Lines of stderr that name the fault. */
 function complaintOf(lines: readonly string[]): string | undefined {
   const told = lines.filter((line) => COMPLAINT.test(line) || /what\(\)|error/i.test(line));
   const reason = (told.length > 0 ? told : lines).slice(0, 2).join('; ');
   return reason === '' ? undefined : reason.slice(0, 400);
 }
 
-/** Where it said nothing. */
+/** Reason for an end without output. */
 function endOf(error: (Error & { readonly code?: unknown; readonly signal?: unknown }) | null): string {
   return error
     ? `its trial ended with ${error.signal ?? error.code ?? error.message}`

@@ -10,7 +10,7 @@ export class Part<K extends EngineKind = EngineKind> {
   readonly kind: K;
   readonly #maker: Maker<Engines[K]>;
   readonly #register: (description: EngineDescription, engine: Engines[K]) => void;
-  /** Of the files that were refused. */
+  /** State of the refused files. */
   #refused: string | undefined;
   #health: ComponentHealth = { status: 'waiting', message: 'it is looked for' };
 

@@ -1,10 +1,10 @@
-/** What sherpa-onnx wants to be told of a model, by its kind. */
+/** Configuration of sherpa-onnx for a model, by its kind. */
 
 import { CoreError } from '@device-core/plugin-api';
 import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import type { ModelFiles } from './models.ts';
 
-/** What sherpa takes, and which of its classes. */
+/** Configuration for sherpa, and the class that takes it. */
 export interface Shape {
   readonly make: 'Vad' | 'OnlineRecognizer' | 'OfflineRecognizer' | 'KeywordSpotter' | 'OfflineTts';
   readonly config: object;

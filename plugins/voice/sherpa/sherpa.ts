@@ -1,4 +1,4 @@
-/** What of sherpa-onnx-node is used: the package has comments instead of types. */
+/** Types of the used part of sherpa-onnx-node: the package has comments instead of types. */
 export interface Wave {
   readonly samples: Float32Array;
   readonly sampleRate: number;

@@ -13,7 +13,7 @@ const PARTIAL = 5;
 const BREATH = 10;
 /** Silence after the last word, which streaming models need to give it. */
 const TAIL = new Float32Array(CAPTURE_RATE * 0.5);
-/** What is not streamed is held in memory: no command is longer. */
+/** Most frames held in memory for an engine that does not stream: no command is longer. */
 const MOST_FRAMES = 50 * 60;
 
 abstract class Recogniser implements SttEngine {
@@ -121,5 +121,5 @@ function plain(text: string): string {
 }
 
 function cancelled(): CoreError {
-  return new CoreError('CANCELLED', { what: ENGINE, reason: 'nobody waits for it' });
+  return new CoreError('CANCELLED', { what: ENGINE, reason: 'the caller no longer waits' });
 }

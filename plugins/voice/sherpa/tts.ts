@@ -55,5 +55,5 @@ export class Speaker implements TtsEngine {
 }
 
 function cancelled(): CoreError {
-  return new CoreError('CANCELLED', { what: ENGINE, reason: 'nobody wants to hear it' });
+  return new CoreError('CANCELLED', { what: ENGINE, reason: 'the caller no longer listens' });
 }

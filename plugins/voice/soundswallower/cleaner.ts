@@ -17,7 +17,7 @@ const NOISE_MEMORY = 0.8;
 const MOST_GROWTH = 10;
 /** How much of what was let through decides what is let through next. */
 const DECISION_MEMORY = 0.95;
-/** What is noise for sure is left this loud: -15 dB. */
+/** Gain for sure noise: -15 dB. */
 const LEAST_GAIN = 0.178;
 const LEAST_RATIO = 0.003;
 /** Power of one step of a sample: what is quieter is no noise at all. */

@@ -10,7 +10,7 @@ export class Gate {
   readonly #marginDb: number;
   readonly #floor = new NoiseFloor();
   #loud = 0;
-  /** Who begins to listen may do so in the midst of a word. */
+  /** A listener may begin in the midst of a word. */
   #open = HOLD;
 
   /** 0 is always open. */

@@ -1,7 +1,7 @@
 /** The grammars that decoders get: sentences, phrases among anything, anything. */
 import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 
-/** Of the rules that are added, and of the words that stand for a single sound. */
+/** Prefixes of added rules, and of the words that stand for a single sound. */
 const OWN = 'dc_';
 const SOUND = '_';
 

@@ -1,6 +1,6 @@
 /** Is it what was looked for, or just anything? A path of known words is compared with one of mere sounds over the same frames. */
 
-/** What the paths say. */
+/** Evidence of the paths. */
 export interface Evidence {
   /** Score of the known words minus score of the sounds. */
   readonly lead: number;
@@ -36,10 +36,10 @@ export const SENTENCES: Demand = { quiet: 17.5, byNoise: 0.7, least: 17.5, most:
 export const PHRASES: Demand = { quiet: 18, byNoise: -1.4, least: -3, most: 18, span: 24 };
 /** Contrast of a quiet room. */
 const QUIET_DB = 34;
-/** Of what was not silence, that words must cover: a grammar takes for silence what it has no words for. */
+/** Share of the frames without silence that words must cover: a grammar takes sounds without words for silence. */
 const COVER = 0.8;
 const SLOPE = 3;
-/** Where speech begins between what is quiet and what is loud; decibels at least. */
+/** Threshold of speech between quiet and loud; decibels at least. */
 const LOUD = 0.4;
 const LEAST_OVER = 4;
 

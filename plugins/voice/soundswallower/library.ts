@@ -5,7 +5,7 @@ import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import createModule, { type Decoder as Native, type SoundSwallowerModule } from 'soundswallower';
 
-/** Where the library keeps what its own methods do not tell. */
+/** Fields of the library that its methods do not tell. */
 interface Inside {
   readonly HEAP32: Int32Array;
   _malloc(bytes: number): number;
@@ -151,7 +151,7 @@ export class Decoder {
     return this.#native.get_text();
   }
 
-  /** Of the best path, in the logarithm of the library; only differences mean something. */
+  /** Score of the best path, in the logarithm of the library; only differences mean something. */
   score(): number {
     this.#module._decoder_hyp(this.#inside.cdecoder, this.#score);
     return this.#module.HEAP32[this.#score >> 2]!;

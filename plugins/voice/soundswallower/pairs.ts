@@ -22,13 +22,13 @@ export interface Lease extends Disposable {
 
 interface Slot {
   readonly pair: Pair;
-  /** What its grammar was made for. */
+  /** Key of its grammar. */
   key: string | undefined;
   taken: boolean;
   used: number;
 }
 
-/** What makes decoders: a whole library, with a memory of its own that never shrinks. */
+/** Maker of decoders: a whole library, with a separate memory that never shrinks. */
 export type Maker = Pick<Library, 'decoder'>;
 
 export interface PairsOptions {
@@ -138,7 +138,7 @@ export class Pairs {
     if (further.length === 0 || this.#making > 0 || further.some(({ taken }) => taken)) return;
     this.#pause?.[Symbol.dispose]();
     if (this.#options.scope.signal.aborted) return;
-    this.#pause = this.#options.scope.timeout('decoders that nobody uses', this.#options.keepMs, () => {
+    this.#pause = this.#options.scope.timeout('unused decoders', this.#options.keepMs, () => {
       this.#slots = this.#slots.filter((one) => one === this.#first);
       this.#further = undefined;
     });

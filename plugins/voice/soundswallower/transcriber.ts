@@ -53,7 +53,8 @@ export class Transcriber implements SttEngine {
     try {
       const heard = new Heard(lease.pair, prefixes, this.#strictness);
       await listen(heard, this.#scope.until(frames, signal), options);
-      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'nobody waits for it' });
+      if (signal.aborted)
+        throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'the caller no longer waits' });
       if (this.#scope.signal.aborted) throw gone();
       return { ...heard.result(), language };
     } catch (error) {
@@ -140,7 +141,7 @@ class Heard {
     this.#pair.sounds.feed(clean);
   }
 
-  /** What is understood and new, as far as one can say before the end. */
+  /** New words so far, as far as they are sure before the end. */
   soFar(told: string): string | undefined {
     const text = withoutPrefix(this.#pair.known.text(), this.#prefixes);
     if (text === told || text === '') return undefined;

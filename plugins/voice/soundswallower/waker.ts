@@ -105,7 +105,7 @@ class Search {
   readonly #wanted: readonly Wanted[];
   readonly #settings: WakeSettings;
   readonly #gate: Gate;
-  /** What the search has heard; while the gate is closed, what it would hear first. */
+  /** Sound that the search has heard; while the gate is closed, the sound that it would hear first. */
   #heard: Heard[] = [];
   #cleaner = new Cleaner();
   #running = false;

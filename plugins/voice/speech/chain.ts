@@ -26,7 +26,7 @@ export interface Limits {
 const RECENT = 100;
 /** Letters for which every engine of speech has a sound. */
 const LATIN = /[\p{Script=Latin}\p{N}]/u;
-/** What says that the question is wrong, not the engine. */
+/** Codes that blame the question, not the engine. */
 const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);
 
 export class Chain {
@@ -224,7 +224,7 @@ export class Chain {
   }
 }
 
-/** Of the frames, not of an engine. */
+/** Failure of the frames, not of an engine. */
 class SourceFailure extends Error {
   readonly error: unknown;
   constructor(error: unknown) {
@@ -308,7 +308,7 @@ function over(kind: string): CoreError {
 
 function cancelled(kind: string, signal: AbortSignal): unknown {
   if (signal.reason instanceof CoreError) return signal.reason;
-  return new CoreError('CANCELLED', { what: kind, reason: 'nobody waits for it' });
+  return new CoreError('CANCELLED', { what: kind, reason: 'the caller no longer waits' });
 }
 
 function failure(row: object, reason: string, cause?: unknown): CoreError {

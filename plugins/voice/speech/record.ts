@@ -24,7 +24,7 @@ export class Record {
     this.#scope = scope;
   }
 
-  /** What the source itself failed with: no engine is to blame for that. */
+  /** Failure of the source: no engine is to blame for that. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }

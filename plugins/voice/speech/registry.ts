@@ -25,7 +25,7 @@ export interface Row<K extends EngineKind = EngineKind> {
   problem: string | undefined;
   /** Failures one after the other. */
   streak: number;
-  /** Until its pause is over. */
+  /** Runs to the end of its pause. */
   pause: Disposable | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface CloudSettings {
 }
 
 export interface Parts {
-  /** Of the engine, for messages. */
+  /** Name of the engine, for messages. */
   readonly name: string;
   readonly scope: Scope;
   readonly settings: CloudSettings;
@@ -34,7 +34,7 @@ export function together(
 ): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
   const cancel = () =>
-    stop.abort(new CoreError('CANCELLED', { what: 'the transcription', reason: 'nobody waits for it' }));
+    stop.abort(new CoreError('CANCELLED', { what: 'the transcription', reason: 'the caller no longer waits' }));
   for (const one of [signal, scope.signal]) {
     one.addEventListener('abort', cancel, { once: true });
     if (one.aborted) cancel();

@@ -31,7 +31,7 @@ export class KeyFile {
       if (mode & 0o077) throw failed('the file of its key may be read by others: chmod 600');
       if (size > MOST_BYTES) throw failed('the file of its key is too long');
       const key = (await handle.readFile('utf8')).trim();
-      // What else could be in a file would break out of the header.
+      // Other characters would break out of the header.
       if (!/^[\x21-\x7e]+$/.test(key)) throw failed('the file of its key holds no key');
       return key;
     } catch (error) {

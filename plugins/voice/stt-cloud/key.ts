@@ -3,7 +3,7 @@ import type { Secrets } from '@device-core/plugin-api/services/secrets';
 import { KeyFile } from './key-file.ts';
 
 export interface KeyOptions {
-  /** Of the engine, for messages. */
+  /** Name of the engine, for messages. */
   readonly engine: string;
   readonly ref?: SecretRef | undefined;
   /** Absolute; as it was before there were secrets. */
@@ -47,7 +47,7 @@ export class Key {
     } catch (error) {
       throw failed(`its key cannot be used: ${reasonOf(error)}`, error);
     }
-    // What else could stand there would break out of the header.
+    // Other characters would break out of the header.
     if (!/^[\x21-\x7e]+$/.test(key)) throw failed(`secret ${ref.secret} holds no key`);
     return key;
   }

@@ -7,7 +7,7 @@ import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plug
 import { type CloudSettings, type Parts, together, traceHeaders } from './cloud.ts';
 import { command } from './words.ts';
 
-/** What may wait in the socket: some ten seconds. */
+/** Most bytes that wait in the socket: some ten seconds. */
 const MOST_BUFFERED = 1024 * 1024;
 /** Characters of partial words. */
 const MOST_HEARD = 64 * 1024;
@@ -77,7 +77,7 @@ export class WebSocketEngine implements SttEngine {
     let heard = '';
     socket.addEventListener('message', ({ data }) => {
       const told = parse(data);
-      if (!told) return answer.reject(this.#failed('what it says is no JSON'));
+      if (!told) return answer.reject(this.#failed('its answer is no JSON'));
       switch (told.type) {
         case 'conversation.item.input_audio_transcription.delta':
           heard += typeof told.delta === 'string' ? told.delta : '';

@@ -16,7 +16,7 @@ export const GARBAGE: readonly string[] = PHONES.map((phone) => `_${phone.toLowe
 
 export interface Segment {
   readonly word: string;
-  /** Of 10 ms each, since start(). */
+  /** Frames of 10 ms since start(). */
   readonly lastFrame: number;
   readonly score: number;
 }
@@ -37,7 +37,7 @@ export class Decoder implements Disposable {
   /** Throws SPEECH_FAILED. */
   constructor(ps: PocketSphinx, { model, dictionary }: Places) {
     this.#ps = ps;
-    // Where speech begins and ends is the business of the voice activity before it; times would not be right, either.
+    // The voice activity before it finds begin and end of speech; times would not be right, either.
     const args = [ENGINE, '-hmm', model, '-dict', dictionary, '-remove_silence', 'no'];
     const config = ps.cmd_ln_parse_r(null, ps.ps_args(), args.length, args, 1);
     if (!config) throw failed('it does not take its settings');
@@ -98,7 +98,7 @@ export class Decoder implements Disposable {
     if (this.#ps.ps_process_raw(this.#decoder, samples, samples.length, 0, 0) < 0) throw failed('it takes no sound');
   }
 
-  /** What it takes the sound for up to now, or as a whole after stop(). */
+  /** Words up to now, or as a whole after stop(). */
   get text(): string {
     return this.#ps.ps_get_hyp(this.#decoder, [0]) ?? '';
   }

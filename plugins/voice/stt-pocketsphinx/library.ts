@@ -67,7 +67,7 @@ export interface Places {
   readonly dictionary: string;
 }
 
-/** What is missing, in words that say which package has it; undefined where all is there. */
+/** Missing files, in words that say which package has them; undefined where all are there. */
 export async function missing({ model, dictionary }: Places): Promise<string | undefined> {
   for (const file of [join(model, 'mdef'), join(model, 'feat.params'), dictionary]) {
     try {

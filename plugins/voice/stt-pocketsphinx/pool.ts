@@ -22,7 +22,7 @@ export class Pool {
     this.#limit = limit;
     this.#make = make;
     this.#idle = [first];
-    // What is in use is freed by who uses it: it ends with the scope.
+    // Decoders in use are freed by their users, which end with the scope.
     scope.defer('decoders', () => {
       for (const decoder of this.#idle.splice(0)) decoder[Symbol.dispose]();
       for (const { leave } of this.#waiting) leave(cancelled('it stops'));
@@ -46,7 +46,7 @@ export class Pool {
   }
 
   async #take(signal: AbortSignal): Promise<Decoder> {
-    if (signal.aborted || this.#scope.signal.aborted) throw cancelled('nobody waits for it');
+    if (signal.aborted || this.#scope.signal.aborted) throw cancelled('the caller no longer waits');
     const idle = this.#idle.pop();
     if (idle) return idle;
     if (this.#made < this.#limit) {
@@ -56,7 +56,7 @@ export class Pool {
     }
     const { promise, resolve, reject } = Promise.withResolvers<Decoder>();
     const waiter: Waiter = { take: resolve, leave: reject };
-    const stop = () => reject(cancelled('nobody waits for it'));
+    const stop = () => reject(cancelled('the caller no longer waits'));
     const late = () => reject(failed(`all of its ${this.#limit} decoders are at work`));
     using _timer = this.#scope.timeout('free decoder', WAIT_MS, late);
     signal.addEventListener('abort', stop, { once: true });

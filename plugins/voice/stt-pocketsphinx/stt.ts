@@ -78,7 +78,7 @@ export class Recogniser implements SttEngine {
       told = text;
       partial({ text, language });
     }
-    if (signal.aborted) throw cancelled('nobody waits for it');
+    if (signal.aborted) throw cancelled('the caller no longer waits');
     if (this.#scope.signal.aborted) throw failed('it leaves');
     decoder.stop();
     return commandOf(decoder.text, prefix);

@@ -118,5 +118,5 @@ export class Espeak implements TtsEngine {
 }
 
 function cancelled(): CoreError {
-  return new CoreError('CANCELLED', { what: 'speech', reason: 'nobody wants to hear it' });
+  return new CoreError('CANCELLED', { what: 'speech', reason: 'the caller no longer listens' });
 }

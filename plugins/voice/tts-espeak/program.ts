@@ -5,7 +5,7 @@ import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 
 export type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** Of what it tells on its other output. */
+/** Longest text kept of its other output. */
 const MOST_TOLD = 500;
 
 export interface Run {
@@ -38,7 +38,7 @@ export function run(command: string, args: readonly string[], input: string): Ru
   return { child, ended };
 }
 
-/** What a short run prints. Rejects with SPEECH_FAILED; undefined where there is no such program. */
+/** Output of a short run. Rejects with SPEECH_FAILED; undefined where there is no such program. */
 export async function printed(
   scope: Scope,
   command: string,

@@ -34,5 +34,5 @@ export class WavStream {
 }
 
 function strange(): CoreError {
-  return new CoreError('SPEECH_FAILED', { engine: 'espeak', reason: 'what came is no WAV file of 16 bits' });
+  return new CoreError('SPEECH_FAILED', { engine: 'espeak', reason: 'the output is no WAV file of 16 bits' });
 }

@@ -64,7 +64,7 @@ export class Flite implements TtsEngine {
     for (const [index, clause] of clauses.entries()) {
       // Nothing else happens in this thread while flite computes: who gave up meanwhile is heard here.
       await nextTurn();
-      if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'speech', reason: 'nobody wants to hear it' });
+      if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'speech', reason: 'the caller no longer listens' });
       const last = index === clauses.length - 1;
       yield trimmed(await this.#say(clause.text, voice), last ? 0 : clause.pauseMs, GAINS[voice]!);
     }
@@ -90,7 +90,7 @@ export class Flite implements TtsEngine {
   #used(): void {
     this.#pause?.[Symbol.dispose]();
     if (this.#scope.signal.aborted) return;
-    this.#pause = this.#scope.timeout('the program, which nobody uses', this.#keepMs, () => {
+    this.#pause = this.#scope.timeout('the unused program', this.#keepMs, () => {
       this.#module = undefined;
       this.#next = undefined;
     });

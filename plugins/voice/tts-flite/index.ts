@@ -19,7 +19,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, { readonly voice: 
     const speak = { speak: (...args: Parameters<Flite['speak']>) => engine.speak(...args) };
     const registered = services.speech.register('tts', description, speak, `plugin.${host.id}`);
     host.scope.use(`tts engine ${ENGINE}`, registered);
-    // Who woke the device is answered a second or more later: time enough to compile the program.
+    // An answer follows a second or more after the wake: time enough to compile the program.
     host.bus.subscribe('audio.wake', () =>
       engine.warm().catch((err) => host.log.warn({ err }, 'cannot prepare flite; the next sentence tries again')),
     );

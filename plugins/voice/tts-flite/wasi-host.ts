@@ -1,9 +1,9 @@
 /**
- * What a WASI program needs that reads its arguments and writes one file: memory instead of a file system, so that it runs where a plugin has no files
- * to write, and leaves none behind.
+ * Host of a WASI program that reads its arguments and writes one file: memory instead of a file system, so that it
+ * runs where a plugin has no files to write, and leaves none behind.
  */
 
-/** What this plugin uses of it; the types of Node have none. */
+/** The used part of WebAssembly; the types of Node have none. */
 export interface Wasm {
   compile(bytes: Uint8Array): Promise<object>;
   instantiate(module: object, imports: object): Promise<{ readonly exports: WasiExports }>;

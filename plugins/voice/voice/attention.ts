@@ -19,7 +19,10 @@ export interface AttentionSettings extends EarSettings {
   readonly stopWords: readonly string[];
   /** How calls are heard while the device itself speaks. */
   readonly whileSpeaking: 'suspend' | 'strict' | 'normal';
-  /** Of wake phrases meanwhile, and of stop words: short words never fit well, and too much silence is no great harm. */
+  /**
+   * Threshold of wake phrases meanwhile, and of stop words: short words never fit well, and too much silence is no
+   * great harm.
+   */
   readonly strictThreshold: number;
   readonly stopThreshold: number;
   readonly retryMs: number;
@@ -45,7 +48,7 @@ export interface Guest extends Hearable {
 /** Each wait is twice the one before: with them a slow start of the engines is waited for. */
 const EARLY_FAILURES = 3;
 const RETRY_MOST_MS = 10_000;
-/** Who holds a button says by letting it go that it was all. */
+/** A held button has no pauses that end the command: its release does. */
 const HELD = {
   endpointFastMs: Number.POSITIVE_INFINITY,
   endpointOpenMs: Number.POSITIVE_INFINITY,
@@ -66,16 +69,16 @@ export class Attention {
   #grammar: SpeechGrammar | undefined;
   #guest: Guest | undefined;
   #muting = 0;
-  /** What was to be asked first when the ear began. */
+  /** The preferred engine when the ear began. */
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
-  /** Of the engines. */
+  /** Counts changes of the engines. */
   #changes = 0;
-  /** Of the ear, one after the other, and what the last one was. */
+  /** Failures of the ear in a row, and the last reason told. */
   #failures = 0;
   #told: string | undefined;
-  /** What is tried later: one of a kind, for the ear that is there or has just failed. */
+  /** Pending retries: one of a kind, for the ear that is there or has just failed. */
   #later: { listen?: Disposable; prefer?: Disposable } = {};
-  /** What keeps it from listening, and from being called. */
+  /** The reason why it cannot listen, or cannot be called. */
   deaf: string | undefined = 'there is no microphone yet';
   wakeProblem: string | undefined;
   /** Calls that were the device's own voice. */
@@ -158,7 +161,7 @@ export class Attention {
   }
 
   async mute(muted: boolean): Promise<void> {
-    // What the device tells meanwhile may be from before.
+    // A state that the device reports meanwhile may be an older one.
     this.#muting++;
     try {
       // The ear first: not one frame more is read, whether or not there is somebody to mute the device itself.
@@ -204,7 +207,7 @@ export class Attention {
 
   /** Ends the ear, and begins another one if there is all that it needs. Resolves when the old one hears nothing more. */
   async #rewire(lost?: string, guest?: Guest): Promise<void> {
-    // What comes or goes meanwhile is looked at when the guest has left.
+    // Changes meanwhile are taken up when the guest has left.
     if (this.#guest !== undefined && !this.#floor.machine.muted) return;
     this.#guest = guest;
     this.#earStop?.abort();

@@ -58,7 +58,7 @@ export class Budget {
     });
   }
 
-  /** What has been used, for people. */
+  /** Used seconds, for people. */
   used(now: number): { readonly daySeconds: number; readonly monthSeconds: number } {
     const { daySeconds, monthSeconds } = this.#at(now);
     return { daySeconds, monthSeconds };

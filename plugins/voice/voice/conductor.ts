@@ -32,7 +32,7 @@ export interface ConductorParts {
   readonly attention: Attention;
   readonly speaker: Speaker;
   readonly thinker: Thinker;
-  /** What is said where an answer has not come. */
+  /** Words for an answer that has not come. */
   readonly late: string;
 }
 

@@ -7,7 +7,7 @@ import type { Speech, Transcript, VadResult, WakeHit, WakePhrase } from '@device
 import { type Completeness, type TranscribeLocally, Utterance } from './utterance.ts';
 
 export interface EarSettings {
-  /** What was heard before speech was noticed. */
+  /** Sound kept from before the onset of speech. */
   readonly preRollMs: number;
   /** Speech of so many of the last five frames is an onset. */
   readonly onsetFrames: number;
@@ -22,7 +22,7 @@ export interface EarSettings {
   readonly speculateMs: number;
 }
 
-/** What the ear tells, and asks. */
+/** Events of the ear, and its questions. */
 export interface EarEvents {
   /** The phrases to look for now; none: nobody can call. */
   phrases(): readonly WakePhrase[];
@@ -68,7 +68,7 @@ interface Command {
 const RING_FRAMES = 3000 / FRAME_MS;
 const VAD_FRAMES = 1000 / FRAME_MS;
 const OWNER = 'plugin:voice';
-/** Where a command begins after a wake phrase, at the earliest: engines cannot tell exactly. */
+/** A command begins at most so long before the reported end of its wake phrase: engines cannot tell exactly. */
 const BEFORE_HIT_MS = 100;
 /** An engine may tell of a phrase so long after the last of its frames. */
 const LATE_HIT_MS = 2_000;
@@ -111,7 +111,10 @@ export class Ear {
     this.#scope = parts.scope;
   }
 
-  /** Until the signal, or the end of a sound that may end. Rejects when the microphone or the detection of speech is lost. */
+  /**
+   * Runs until the signal, or the end of a sound that may end. Rejects when the microphone or the detection of speech
+   * is lost.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
@@ -148,13 +151,13 @@ export class Ear {
       this.#segment = undefined;
       this.#ring.length = 0;
       this.#recent = [];
-      // Who mutes wants nothing to be read when it is done. Of what fails here the first was told; who hangs is not waited for.
+      // Wait up to END_MS so that no frame is read after a mute; the first error was already reported.
       const end = this.#scope.within('end of the capture', END_MS, () => Promise.allSettled(both));
       await end.catch(() => undefined);
     }
   }
 
-  /** What comes next is the command of a turn: called while a wake phrase is told, from that phrase on. */
+  /** Takes the next speech as the command of a turn: called while a wake phrase is reported, from that phrase on. */
   listen(turn: string): void {
     const called = this.#hit;
     const from = called?.hit.at ?? monotonicMs();
@@ -199,7 +202,7 @@ export class Ear {
     const { utterance } = this.#command;
     this.#command = undefined;
     utterance?.close();
-    // What is said from now on may be another call.
+    // Later speech may be another call.
     if (this.#segment) this.#endOf(this.#segment);
     return utterance;
   }

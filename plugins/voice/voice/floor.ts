@@ -1,4 +1,7 @@
-/** Who has the floor: the machine of the voice, and what happened, in its order. Parts put inputs in; one performer does what follows. */
+/**
+ * The floor: the machine of the voice, and its inputs in their order. Parts put inputs in; one performer runs the
+ * effects.
+ */
 import type { CoreError } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { WakeHit } from '@device-core/plugin-api/services/speech';
@@ -45,7 +48,7 @@ export class Floor {
     this.#drain();
   }
 
-  /** What happened. Inputs that come while one is being dealt with wait for it. */
+  /** Adds an input. One that comes while another is being handled waits for it. */
   input(happening: Happening): void {
     this.#inputs.push(happening);
     this.#drain();

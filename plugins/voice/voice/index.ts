@@ -43,7 +43,7 @@ interface Settings extends Omit<AttentionSettings, 'retryMs' | 'local'> {
 
 /** The user's own word, in the device's configuration. */
 const LOCAL_ONLY = 'voice.localOnly';
-/** What an operation may take beyond what it waits for. */
+/** Margin of an operation beyond its wait. */
 const GRACE_MS = 5_000;
 
 export const plugin = definePlugin<{ device: typeof device; operations: typeof operations }, Settings>({
@@ -123,7 +123,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       };
       const changed = ({ key }: { readonly key: string }) => {
         if (!key.startsWith('voice')) return;
-        // Until it is known what the user wants nothing is sent.
+        // Without an answer about the user's wish no data is sent.
         userLocalOnly = true;
         read().catch((error: unknown) => log.warn({ reason: reasonOf(error) }, `cannot read ${LOCAL_ONLY}`));
       };

@@ -1,4 +1,4 @@
-/** What leaves the device by the voice: told to the ledger of the device before it leaves. */
+/** Ledger of the data that leaves the device by the voice: noted in the ledger of the device before it leaves. */
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import type { LedgerEntry } from '@device-core/plugin-api/services/voice';

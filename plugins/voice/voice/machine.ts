@@ -7,7 +7,7 @@ import type { VoiceState } from '@device-core/plugin-api/services/voice';
 export interface Limits {
   readonly listeningMs: number;
   readonly thinkingMs: number;
-  /** Until the first sample is heard. */
+  /** Longest wait for the first sample. */
   readonly ttsStartMs: number;
   /** A turn, or an announcement, as a whole. */
   readonly turnMs: number;
@@ -24,7 +24,7 @@ export type Ending = 'answered' | 'refused' | 'failed' | 'cancelled' | 'silent';
 interface Turn {
   readonly id: string;
   readonly until: number;
-  /** Until when it may hear a command, over all attempts. */
+  /** End of the time for a command, over all attempts. */
   readonly listenUntil: number;
   /** How many follow-ups came before it. */
   readonly chain: number;
@@ -36,7 +36,7 @@ export interface Machine {
   readonly state: VoiceState;
   readonly muted: boolean;
   readonly turn?: Turn;
-  /** What is being announced, outside of turns. */
+  /** The current announcement, outside of turns. */
   readonly announcement?: { readonly id: string; readonly until: number };
   /** When the state ends by itself. */
   readonly until: number;
@@ -65,7 +65,7 @@ export type Input =
   | { readonly kind: 'announce'; readonly id: string }
   /** The command is over. */
   | { readonly kind: 'endpoint'; readonly turn: string }
-  /** Whoever held a button let it go: nothing more comes. */
+  /** The button was released: no more speech comes. */
   | { readonly kind: 'release'; readonly turn: string }
   /** There was no command in what was heard. */
   | { readonly kind: 'empty'; readonly turn: string }
@@ -102,13 +102,13 @@ export interface Step {
 
 const BEGINS: ReadonlySet<Effect['do']> = new Set(['listen', 'think', 'speak']);
 
-/** What an input makes of the machine. Inputs that do not fit the state change nothing: they came too late. */
+/** Applies an input to the machine. Inputs that do not fit the state change nothing: they came too late. */
 export function step(machine: Machine, input: Input, now: number, limits: Limits): Step {
   const effects: Effect[] = [];
   const next = new Reduction(machine, effects, now, limits).take(input);
   const shown = next.turn?.id ?? next.announcement?.id ?? machine.turn?.id ?? machine.announcement?.id;
   if (next.state !== machine.state || (next.turn && next.turn.id !== machine.turn?.id)) {
-    // What is ended is ended before; what begins is told before it does anything.
+    // Ends come before the state, and the state before the first effect of the part that begins.
     const at = effects.findIndex((effect) => BEGINS.has(effect.do));
     const told: Effect = { do: 'state', state: next.state, ...(shown !== undefined && { turn: shown }) };
     effects.splice(at < 0 ? effects.length : at, 0, told);
@@ -177,7 +177,7 @@ class Reduction {
 
   #wake(id: string): Machine {
     const { state, muted, wokeAt } = this.#from;
-    // Who calls again while listened to is already listened to.
+    // A call while it listens to a command changes nothing.
     if (muted || state === 'listening' || this.#now - wokeAt < this.#limits.refractoryMs) return this.#from;
     this.#leave('cancelled', 'CANCELLED');
     return { ...this.#listening(id, 'wake', 0), wokeAt: this.#now };
@@ -247,7 +247,7 @@ class Reduction {
 
   #unspoken(code: ErrorCode): Machine {
     const { turn } = this.#from;
-    // What was done is done; that nobody heard of it is the failure.
+    // The work was done; its answer was not heard, which is the failure.
     const end = turn && turn.ending?.outcome === 'failed' ? (turn.ending.code ?? code) : code;
     return this.#fail(end);
   }

@@ -1,7 +1,7 @@
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { Meter } from '@device-core/plugin-api/telemetry';
 
-/** What turns took, without a word of what was said: for whoever looks at metrics. */
+/** Durations of turns for metrics, without a word of the speech. */
 export class Measures {
   readonly meter = new Meter();
   readonly #stage = this.meter.histogram('device.voice.stage.duration', {
@@ -9,7 +9,7 @@ export class Measures {
     ...{ level: 'usage', why: 'Shows which stage makes an answer late' },
   });
   readonly #latency = this.meter.histogram('device.voice.latency', {
-    description: 'Seconds that somebody waited for an answer, those of the wake phrase included',
+    description: 'Seconds of waiting for an answer, those of the wake phrase included',
     ...{ level: 'usage', why: 'Shows whether the voice is quick enough to be used' },
   });
   readonly #turns = this.meter.counter('device.voice.turns', {

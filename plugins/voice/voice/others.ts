@@ -1,4 +1,7 @@
-/** What a text means that is no sentence of ours: interpreters are asked, those in the cloud only where that is written down before. */
+/**
+ * Meanings of texts outside our sentences: interpreters are asked, those in the cloud only after the entry in the
+ * ledger.
+ */
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { IntentMatch, Intents } from '@device-core/plugin-api/services/intents';
 import type { LedgerEntry } from '@device-core/plugin-api/services/voice';
@@ -38,7 +41,7 @@ export class Others {
           if (refusal() !== undefined) return undefined;
           const to = `${one.id} (${one.title})`;
           await note({ turn, to, what: 'text', bytes: Buffer.byteLength(text), rule });
-          // What the user says meanwhile counts.
+          // A refusal by the user meanwhile counts.
           if (refusal() !== undefined) return undefined;
         }
         const ask = () => intents().interpret(text, { language, interpreter: one.id, signal });
@@ -52,7 +55,8 @@ export class Others {
     } catch (error) {
       if (!signal.aborted) failed(turn, stage, reasonOf(error));
     }
-    if (signal.aborted) throw new CoreError('CANCELLED', { what: 'the interpreters', reason: 'nobody waits for them' });
+    if (signal.aborted)
+      throw new CoreError('CANCELLED', { what: 'the interpreters', reason: 'the caller no longer waits' });
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** What the voice publishes of a turn while it goes on. */
+/** Publishes the events of a turn while it goes on. */
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { Transcript, WakeHit } from '@device-core/plugin-api/services/speech';
 import type { VoiceState } from '@device-core/plugin-api/services/voice';

@@ -1,4 +1,7 @@
-/** Who turns speech into words: the local engine first, the cloud where that is not enough and where it may be asked at all. */
+/**
+ * Routes speech to engines: the local engine first, the cloud where that is not enough and where it may be asked at
+ * all.
+ */
 
 import { CoreError, type ErrorCode, reasonOf, type Scope } from '@device-core/plugin-api';
 import { type AudioFrame, FRAME_SAMPLES, monotonicMs } from '@device-core/plugin-api/services/audio';
@@ -32,7 +35,7 @@ interface Words {
   readonly matched?: readonly [from: number, to: number];
 }
 
-/** What one engine's words mean. */
+/** Meaning of one engine's words. */
 export type Reading =
   | (Words & { readonly outcome: 'plan'; readonly plan: IntentPlan })
   | (Words & { readonly outcome: 'ambiguous'; readonly candidates: readonly IntentPlan[] })
@@ -110,7 +113,7 @@ export class Router {
     this.#early.set(utterance, this.#cloud(utterance, turn, 'local-disabled', utterance.signal));
   }
 
-  /** What the utterance means, when it is over. Rejects with CANCELLED only. */
+  /** Meaning of the utterance, when it is over. Rejects with CANCELLED only. */
   async understand(utterance: Utterance, turn: string, signal: AbortSignal): Promise<Understood> {
     const { settings } = this.#parts;
     if (!utterance.local) return this.#cloudAlone(utterance, turn, signal);
@@ -177,7 +180,7 @@ export class Router {
   }
 
   #withoutCloud(reading: Reading, turn: string, rule: Rule, refusal: string): Understood {
-    // Who wants nothing sent is not told each time that nothing was.
+    // A user who bars the cloud does not get a report at each turn.
     if (!this.#barred) this.#tell(turn, rule, refusal);
     return { reading, cloud: { rule, refusal } };
   }
@@ -236,7 +239,7 @@ export class Router {
         },
       );
       const whole = work.finally(async () => {
-        // What was said while it was sent already.
+        // Speech sent after the first entry of the ledger is entered at the end.
         if (told > 0 && utterance.sent > told) await tell(utterance.sent - told);
       });
       whole.catch(() => undefined); // looked at below, when the utterance is over
@@ -252,7 +255,10 @@ export class Router {
     }
   }
 
-  /** What words mean that were never speech: by our sentences, by interpreters here, and by those in the cloud. Rejects with CANCELLED, SERVICE_MISSING. */
+  /**
+   * Meaning of words that were never speech: by our sentences, by local interpreters, and by those in the cloud.
+   * Rejects with CANCELLED, SERVICE_MISSING.
+   */
   async meaning(heard: Heard, turn: string, signal: AbortSignal): Promise<Reading> {
     const reading = await this.#read(heard);
     return (await this.#meantBy(reading, turn, signal)) ?? reading;
@@ -262,7 +268,10 @@ export class Router {
     return (await this.#meant(reading, turn, 'local', signal)) ?? (await this.#meant(reading, turn, 'cloud', signal));
   }
 
-  /** What others take words for that are no sentence of ours; undefined where they do not know. Rejects with CANCELLED. */
+  /**
+   * Meaning of other interpreters for words outside our sentences; undefined where they do not know. Rejects with
+   * CANCELLED.
+   */
   async #meant(
     reading: Reading,
     turn: string,

@@ -1,4 +1,4 @@
-/** What the voice hears, speaks and understands with: services that come and go, and the ear while it listens. */
+/** Services by which the voice hears, speaks and understands: they come and go; and the ear while it listens. */
 
 import { CoreError } from '@device-core/plugin-api';
 import type { Audio } from '@device-core/plugin-api/services/audio';

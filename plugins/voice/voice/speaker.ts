@@ -12,7 +12,7 @@ export interface SpeakerSettings {
   readonly sayWaitMs: number;
 }
 
-/** What is to be said, for whom. */
+/** A text to speak, and its requester. */
 export interface Saying {
   readonly text: string;
   readonly voice?: string | undefined;
@@ -63,7 +63,7 @@ export class Speaker {
     this.#speech = parts.speech;
   }
 
-  /** What it says now. */
+  /** The text that is spoken now. */
   get text(): string | undefined {
     return this.#current?.text;
   }
@@ -100,7 +100,7 @@ export class Speaker {
   }
 
   cancel(id: string): boolean {
-    return this.#leave(id, 'nobody waits for it');
+    return this.#leave(id, 'the caller no longer waits');
   }
 
   /** At the end of the plugin. */

@@ -28,7 +28,7 @@ export function talkStream(conductor: Conductor, scope: Scope): StreamEndpoint<o
       let told: Promise<unknown> = Promise.resolve();
       const began = (turn: string) => {
         void talker.read();
-        // Who has gone needs no word.
+        // A client that has gone needs no message.
         told = tell({ turn }).catch(() => undefined);
       };
       const turn = await conductor.talk(talker, began, signal);
@@ -59,7 +59,7 @@ class Talker implements Hearable {
     }
   }
 
-  /** Until the button is let go or the client has gone. Never rejects: a channel that fails has gone. */
+  /** Reads until the button is released or the client has gone. Never rejects: a channel that fails has gone. */
   async read(): Promise<void> {
     const reader = new SampleReader();
     const blocks = new Reblocker();

@@ -6,7 +6,7 @@ import type { Reading, Router, Understood } from './router.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';
 
-/** What is said where no app says anything. `{a}` and `{b}` stand for what it might have meant. */
+/** Texts spoken where no app says anything. `{a}` and `{b}` stand for the two candidates. */
 export interface Prompts {
   readonly notUnderstood: string;
   readonly unsure: string;
@@ -139,7 +139,7 @@ export class Thinker {
     }
   }
 
-  /** What comes now comes too late: it is dropped, and told in the trace. */
+  /** An answer after the end is dropped, and noted in the trace. */
   #listenLate(running: Promise<IntentAnswer>, turn: string): void {
     const note = () => {
       this.late++;

@@ -11,7 +11,7 @@ interface Row {
   /** Between the last sample of the wake phrase and the wake event. */
   readonly wakeMs: number;
   readonly trace: { readonly parent: TraceContext | undefined; readonly context: TraceContext } | undefined;
-  /** What was handed on within a stage, by its name. */
+  /** Contexts handed on within a stage, by its name. */
   readonly handedOn: Map<string, TraceContext>;
   lastSpeechAt: number | undefined;
 }
@@ -23,7 +23,7 @@ export interface Beginning {
   readonly began: number;
   readonly now: number;
   readonly wakeword?: string | undefined;
-  /** Of who asked for it. */
+  /** Trace of the requester. */
   readonly trace?: TraceContext | undefined;
 }
 

@@ -11,8 +11,8 @@ export type TranscribeLocally = (
 ) => Promise<Heard>;
 
 /**
- * What is being said: kept from its first frame on, within bounds, so that any number of engines can follow it, each from the beginning. The
- * local engine follows from the start, before anybody knows whether it is a command.
+ * A running utterance: kept from its first frame on, within bounds, so that any number of engines can follow it, each
+ * from the beginning. The local engine follows from the start, before it is known whether it is a command.
  */
 export class Utterance {
   readonly #frames: AudioFrame[] = [];
@@ -30,9 +30,9 @@ export class Utterance {
   speechMs = 0;
   latest: Transcript | undefined;
   onPartial: ((transcript: Transcript) => void) | undefined;
-  /** What is understood so far. */
+  /** Completeness of the words so far. */
   complete: Completeness = 'part';
-  /** What the local engine makes of it; undefined where it is not asked. */
+  /** Result of the local engine; undefined where it is not asked. */
   readonly local: Promise<Heard> | undefined;
 
   constructor(now: number, bound: number, local: TranscribeLocally | undefined) {
@@ -45,7 +45,7 @@ export class Utterance {
       this.onPartial?.(transcript);
     };
     this.local = local(this.follow(), { partial, signal: this.#stop.signal });
-    // Whoever needs it looks at it; often nobody does.
+    // The result is read on demand, and often not at all.
     this.local.catch(() => undefined);
   }
 
@@ -81,7 +81,7 @@ export class Utterance {
     return (this.sent * FRAME_MS) / 1000;
   }
 
-  /** What was said before this moment is nobody's business but the device's own. */
+  /** Frames before this moment stay on the device. */
   calledAt(at: number): void {
     const first = this.#frames.findIndex((frame) => frame.at >= at);
     this.#private = first < 0 ? this.#frames.length : first;
@@ -102,7 +102,7 @@ export class Utterance {
     this.#frames.length = 0;
   }
 
-  /** What may go to the cloud. */
+  /** Frames that may go to the cloud. */
   followCalled(): AsyncGenerator<AudioFrame> {
     return this.follow(this.#private);
   }

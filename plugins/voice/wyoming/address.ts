@@ -1,4 +1,4 @@
-/** Where a Wyoming service is: `tcp://host:port` or `unix:///path`. */
+/** Address of a Wyoming service: `tcp://host:port` or `unix:///path`. */
 import { isIP, type NetConnectOpts } from 'node:net';
 import { CoreError } from '@device-core/plugin-api';
 

@@ -48,7 +48,7 @@ export class EventReader {
   #store = Buffer.alloc(1024);
   #length = 0;
   #head: Head | undefined;
-  /** Of the block of data that has been read. */
+  /** Data of the event, once its block has been read. */
   #data: Readonly<Record<string, unknown>> | undefined;
 
   constructor(limits: EventLimits) {

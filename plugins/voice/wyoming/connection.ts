@@ -31,7 +31,7 @@ export class Connection implements AsyncDisposable {
   #error: Error | undefined;
   #expected: Disposable | undefined;
 
-  /** Of a socket that is connected. `name` is the peer's, for messages. */
+  /** Takes a connected socket. `name` is the peer's, for messages. */
   constructor(socket: Socket, name: string, scope: Scope, settings: ConnectionSettings) {
     this.#socket = socket;
     this.#name = name;
@@ -159,17 +159,17 @@ export class Connection implements AsyncDisposable {
     this.#end();
   }
 
-  /** What was sent before still arrives, if the peer takes it soon. Nothing more is read. */
+  /** Ends after the sent bytes arrive, if the peer takes them soon. Nothing more is read. */
   async hangUp(): Promise<void> {
     if (this.#socket.destroyed) return;
     this.#unreadable ??= this.#unavailable('it was told that it is over');
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#socket.once('close', resolve);
     const { stallMs } = this.#settings;
-    // Who has ended its own side waits for nothing but these.
+    // A peer that has ended its own side waits for nothing but these.
     const ms = this.#ended ? stallMs : Math.min(stallMs, LAST_WORDS_MS);
     using _limit = this.#scope.timeout('the last words', ms, resolve);
-    // What is left unread would make the end a reset, which may overtake the last words.
+    // Unread bytes would make the end a reset, which may overtake the last words.
     this.#socket.resume();
     this.#socket.end();
     await promise;
@@ -185,7 +185,7 @@ export class Connection implements AsyncDisposable {
     try {
       for (const event of reader.push(chunk)) this.#waiting.push(event);
     } catch (error) {
-      // What came before is still handled.
+      // Earlier events are still handled.
       this.refuse(error instanceof Error ? error : this.#unavailable(reasonOf(error)));
     }
     if (this.#waiting.length >= MOST_WAITING) this.#socket.pause();

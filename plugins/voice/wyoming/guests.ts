@@ -13,7 +13,7 @@ export class Guests {
     const owner = await this.#ownerOf(socket);
     if (!owner || owner.kind === 'stranger') return undefined;
     if (owner.kind === 'app' || owner.kind === 'plugin') return `it is a process of ${owner.kind} ${owner.id}`;
-    return owner.kind === 'core' ? 'it is a process that the Core started' : 'nobody can tell whose process it is';
+    return owner.kind === 'core' ? 'it is a process that the Core started' : 'its process cannot be identified';
   }
 
   async #ownerOf(socket: Socket): Promise<ProcessOwner | undefined> {

@@ -5,7 +5,7 @@ import type { WyomingEvent } from './codec.ts';
 import { Connection } from './connection.ts';
 import type { Settings } from './settings.ts';
 
-/** What says that the question is wrong, or names the engine already. */
+/** Codes that blame the question, or name the engine already. */
 const AS_IT_IS: ReadonlySet<string> = new Set(['SPEECH_FAILED', 'PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED', 'CANCELLED']);
 const MOST_REASON = 200;
 
@@ -42,7 +42,7 @@ export class Link {
     this.#inUse++;
     try {
       const connection = await Connection.open(this.#address, this.#scope, settings, signal);
-      const stop = () => connection.fail('nobody waits for it any more');
+      const stop = () => connection.fail('the caller no longer waits');
       signal.addEventListener('abort', stop, { once: true });
       if (signal.aborted) stop();
       return {
@@ -64,7 +64,7 @@ export class Link {
     for (const one of [signal, this.#scope.signal]) {
       if (!one.aborted) continue;
       if (one.reason instanceof CoreError) return one.reason;
-      return new CoreError('CANCELLED', { what: this.name, reason: 'nobody waits for it' });
+      return new CoreError('CANCELLED', { what: this.name, reason: 'the caller no longer waits' });
     }
     if (error instanceof CoreError && AS_IT_IS.has(error.code)) return error;
     if (error instanceof CoreError && error.code === 'UNAVAILABLE') this.#broken();
@@ -75,7 +75,7 @@ export class Link {
     return new CoreError('SPEECH_FAILED', { engine: this.name, reason }, { cause });
   }
 
-  /** Of an `error` event. */
+  /** Error of an `error` event. */
   refused({ data }: WyomingEvent): CoreError {
     const { text, code } = data;
     const words = [code, text].filter((one) => typeof one === 'string' && one !== '').join(': ');

@@ -1,4 +1,4 @@
-/** What of our engines is offered to others: those on this device, in the order of the device. */
+/** Engines offered to others: those on this device, in the order of the device. */
 import { CoreError } from '@device-core/plugin-api';
 import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { EngineInfo, Speech, SpeechGrammar } from '@device-core/plugin-api/services/speech';
@@ -61,7 +61,7 @@ export class Offer {
     };
   }
 
-  /** What to ask `speech` with. Rejects with PARAMS_INVALID (a name that is not offered). */
+  /** Arguments for `speech`. Rejects with PARAMS_INVALID (a name that is not offered). */
   async recogniser(
     name: unknown,
     language: unknown,
@@ -120,7 +120,7 @@ export class Offer {
     return engines.filter(({ needsGrammar }) => !needsGrammar || this.#intents() !== undefined);
   }
 
-  /** Of each language those of the engine that is asked first: it would be asked for a voice of any other, too. */
+  /** Voices of the first engine of each language: it would get a voice of any other, too. */
   async #voices(): Promise<readonly Voice[]> {
     const taken = new Set<string>();
     const voices: Voice[] = [];

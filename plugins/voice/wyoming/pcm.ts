@@ -8,7 +8,7 @@ export interface Format {
   readonly channels: number;
 }
 
-/** Of `audio-start` and `audio-chunk`. Throws REQUEST_INVALID. */
+/** Format in `audio-start` and `audio-chunk`. Throws REQUEST_INVALID. */
 export function formatOf(data: Readonly<Record<string, unknown>>): Format {
   const whole = (name: string, least: number, most: number): number => {
     const value = data[name];
@@ -45,7 +45,7 @@ export class PcmReader {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (let index = 0; index < samples.length; index++) {
       let sum = 0;
-      // Of wider samples the two highest bytes, which come last.
+      // Wider samples keep the two highest bytes, which come last.
       for (let channel = 0; channel < channels; channel++)
         sum += view.getInt16(index * step + channel * width + width - 2, true);
       samples[index] = Math.round(sum / channels);

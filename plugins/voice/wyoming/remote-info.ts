@@ -1,4 +1,4 @@
-/** What a Wyoming service says of itself in its `info`, as far as it is understood. */
+/** Models of a Wyoming service in its `info`, as far as they are understood. */
 import { baseOf } from './words.ts';
 
 export type RemoteKind = 'stt' | 'tts' | 'wake' | 'intent';
@@ -6,7 +6,7 @@ export type RemoteKind = 'stt' | 'tts' | 'wake' | 'intent';
 export interface RemoteModel {
   readonly name: string;
   readonly languages: readonly string[];
-  /** Of a wake model: what one says. */
+  /** Spoken phrase of a wake model. */
   readonly phrase?: string;
 }
 
@@ -44,7 +44,7 @@ export function serviceOf(info: Readonly<Record<string, unknown>>, kind: RemoteK
   return { title, models, languages, streaming: programs.some((one) => one.supports_transcript_streaming === true) };
 }
 
-/** Of the voices the first that speaks the language, in the order of the service. */
+/** First voice that speaks the language, in the order of the service. */
 export function voiceFor(service: RemoteService, language: string): RemoteModel | undefined {
   return service.models.find(({ languages }) => languages.some((one) => baseOf(one) === baseOf(language)));
 }

@@ -44,7 +44,7 @@ export class RemoteTts implements TtsEngine {
         if (seconds > mostSpeechSeconds)
           throw this.#link.failed(`it speaks for more than ${mostSpeechSeconds} seconds`);
         if (samples.length === 0) continue;
-        // Whoever plays it takes its time.
+        // The player takes its time.
         connection.calm();
         yield { rate: format.rate, samples };
       }

@@ -8,7 +8,7 @@ import type { RemoteService } from './remote-info.ts';
 import { phraseOf } from './words.ts';
 
 interface Clock {
-  /** Of the first frame and the last one that was sent: monotonic milliseconds. */
+  /** Times of the first and the last frame sent: monotonic milliseconds. */
   first: number;
   last: number;
 }
@@ -61,7 +61,7 @@ export class RemoteWake implements WakeEngine {
     }
   }
 
-  /** Until the service hangs up, or has heard all there is: then `over` is called. */
+  /** Listens until the service hangs up, or has heard all there is: then `over` is called. */
   async *#listen(
     connection: Connection,
     source: AsyncIterator<AudioFrame>,

@@ -57,7 +57,7 @@ export class Remote {
     return this.#engine.kind;
   }
 
-  /** Whom it serves has come or gone: it registers anew. */
+  /** Registers anew after its consumer has come or gone. */
   async renew(): Promise<void> {
     await this.#unregister();
     this.#wake.resolve();
@@ -136,8 +136,7 @@ export class Remote {
         return speech.register(kind, description, new RemoteWake(this.#link, service, phrases), owner);
       case 'intent': {
         const ours = this.#world.intents();
-        if (!ours)
-          throw new CoreError('ENGINE_MISSING', { kind, reason: 'nobody here has intents that it could mean' });
+        if (!ours) throw new CoreError('ENGINE_MISSING', { kind, reason: 'no installed app has intents for it' });
         const { id, title, languages, stage } = description;
         const interpreter = new RemoteIntent(this.#link, service, intents);
         // Its own object across a border: the class has more than is asked for.

@@ -34,11 +34,11 @@ export class Server {
     this.#log = world.log;
     this.#address = parseAddress(world.settings.uri);
     if (isLocal(this.#address)) return;
-    const reason = 'whoever reaches it may use it: only loopback and Unix sockets can be served';
+    const reason = 'every client that reaches it may use it: only loopback and Unix sockets can be served';
     throw new CoreError('PARAMS_INVALID', { where: `the address ${this.#address.uri}`, reason });
   }
 
-  /** Where it listens; undefined while it does not. */
+  /** Address of the server; undefined while it does not listen. */
   get uri(): string | undefined {
     return this.#uri;
   }
@@ -51,7 +51,7 @@ export class Server {
   async serve(): Promise<void> {
     const { leastPauseMs, mostPauseMs } = this.#settings;
     for (let misses = 0; !this.#scope.signal.aborted; ) {
-      // Who has asked for something and has nothing more to say still waits for the answer.
+      // A client that has ended its side still waits for the answer.
       const server = createServer({ allowHalfOpen: true }, (socket) => this.#accept(socket));
       // Those beyond the limit are told, unless there are too many even of them.
       server.maxConnections = this.#world.settings.connections * 2;
@@ -93,7 +93,7 @@ export class Server {
     this.#log.info({ uri: this.#uri }, 'our engines are offered over Wyoming');
   }
 
-  /** Until the scope ends, or the server fails. */
+  /** Resolves at the end of the scope; rejects when the server fails. */
   async #closed(server: NetServer): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.on('error', reject);
@@ -130,7 +130,7 @@ export class Server {
     try {
       reason = await guest;
     } catch (thrown) {
-      reason = `nobody can tell who it is: ${reasonOf(thrown)}`;
+      reason = `its process cannot be identified: ${reasonOf(thrown)}`;
     }
     if (reason === undefined) await new Session(connection, this.#world).run();
     else await refuse(new CoreError('CALLER_DENIED', { verb: 'serve this client over Wyoming', reason }));
@@ -172,5 +172,5 @@ async function prepare(path: string): Promise<void> {
     throw refuse(error.code ?? reasonOf(error));
   });
   if (found === 'foreign') throw refuse('it is no socket');
-  if (found === 'occupied') throw refuse('somebody else listens there');
+  if (found === 'occupied') throw refuse('another program listens there');
 }

@@ -55,7 +55,10 @@ export class Session {
     this.#world = world;
   }
 
-  /** Until the client hangs up, says something that cannot be understood, or asks for something that fails: who waits for an answer must not wait on. */
+  /**
+   * Runs until the client hangs up, sends an unreadable event, or a request fails: a client must not wait on for an
+   * answer.
+   */
   async run(): Promise<void> {
     const connection = this.#connection;
     try {
@@ -139,9 +142,14 @@ export class Session {
     await this.#inTime(sound.push(event), stop);
   }
 
-  /** What is under way is not wanted any more. */
+  /** Cancels the running request. */
   #leave(): void {
-    this.#job?.stop.abort(new CoreError('CANCELLED', { what: 'the request', reason: 'another came, or nobody waits' }));
+    this.#job?.stop.abort(
+      new CoreError('CANCELLED', {
+        what: 'the request',
+        reason: 'another request came, or the caller no longer waits',
+      }),
+    );
     this.#job = undefined;
   }
 
@@ -215,7 +223,7 @@ export class Session {
     await this.#connection.send('audio-stop', { timestamp: timestamp() });
   }
 
-  /** What a text means; nothing is done. What could mean two things is not recognised: nobody guesses. */
+  /** Meaning of a text, without acting on it. An ambiguous one is not recognised: no guesses. */
   async #recognise({ text, context }: WyomingEvent['data']): Promise<void> {
     const { settings, intents } = this.#world;
     if (typeof text !== 'string' || text.length > MOST_SENTENCE) {

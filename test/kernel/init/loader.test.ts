@@ -370,7 +370,7 @@ describe('safe mode by hand', () => {
     using world = SlotWorld.twins();
     writeFileSync(world.path('system/boot/safe-mode'), '');
     const report = await start(world);
-    assert.deepEqual([report.safe, report.pause, report.why], [true, 600, 'somebody asked for safe mode']);
+    assert.deepEqual([report.safe, report.pause, report.why], [true, 600, 'a file asks for safe mode']);
     assert.equal(existsSync(world.path('system/boot/safe-mode')), false);
     endedNow(world.here, { SERVICE_RESULT: 'success' });
     const next = await start(world);

@@ -204,5 +204,5 @@ it('only a guest with named hosts has a way out of its own, and both units name 
 
 it('a guest without a user of its own has no unit', () => {
   const { uid: _, ...plain } = specOfGolden('nothing');
-  assert.throws(() => unitOf(plain, PATHS), /no user of its own/);
+  assert.throws(() => unitOf(plain, PATHS), /no separate user/);
 });

@@ -19,11 +19,11 @@ async function named(label: Uint8Array, ep = 2): Promise<Lab> {
 
 const NONE: readonly (readonly [what: string, label: Uint8Array, told: RegExp])[] = [
   ['nothing', Buffer.of(), /endpoint 2: it has no name/],
-  ['a zero', Buffer.from('spi\0'), /nobody can see \("spi\\u0000"\)/],
-  ['a line end', Buffer.from('spi\nok: 1'), /nobody can see/],
-  ['an escape of the terminal', Buffer.from('\x1b[2Jspi'), /nobody can see \("\\u001b\[2Jspi"\)/],
-  ['a turn of direction', Buffer.from('spi\u202e0'), /nobody can see/],
-  ['a mark of byte order', Buffer.from('\ufeffspi'), /nobody can see/],
+  ['a zero', Buffer.from('spi\0'), /invisible characters \("spi\\u0000"\)/],
+  ['a line end', Buffer.from('spi\nok: 1'), /invisible characters/],
+  ['an escape of the terminal', Buffer.from('\x1b[2Jspi'), /invisible characters \("\\u001b\[2Jspi"\)/],
+  ['a turn of direction', Buffer.from('spi\u202e0'), /invisible characters/],
+  ['a mark of byte order', Buffer.from('\ufeffspi'), /invisible characters/],
   ['a space at its end', Buffer.from('spi '), /begins or ends with a space/],
   ['65 bytes', Buffer.alloc(65, 'a'), /has 65 bytes, at most 64/],
   ['400 bytes', Buffer.alloc(400, 'a'), /has 400 bytes/],

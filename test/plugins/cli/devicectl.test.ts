@@ -312,7 +312,7 @@ describe('errors', () => {
       3,
       /^devicectl: UNAVAILABLE: cannot reach the Core at unix:.*there is no socket\n {2}is it running\?/,
     ],
-    ['status --url http://127.0.0.1:1', 3, /^devicectl: UNAVAILABLE: .*nobody listens there/],
+    ['status --url http://127.0.0.1:1', 3, /^devicectl: UNAVAILABLE: .*no program listens there/],
   ];
   for (const [args, code, stderr] of cases)
     test(`${args} ends with ${code}`, async () => {

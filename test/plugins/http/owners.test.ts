@@ -153,7 +153,7 @@ describe('connections of one owner', () => {
   const limited = { maxConnectionsPerOwner: 2 };
   for (const [who, owned, name] of [
     ['an app', GUEST, `app ${APP}`],
-    ['all that nobody can tell', NOBODY, 'processes that nobody can tell'],
+    ['all that nobody can tell', NOBODY, 'unidentified processes'],
     ['another user', { ...STRANGER, uid: own + 4_711 }, `user ${own + 4_711}`],
   ] as const)
     it(`of ${who} are as many as the limit: the oldest idle one makes room, and the operator is not in their way`, async () => {

@@ -74,7 +74,7 @@ suite('sku explain', () => {
     assert.match(text, /set by loud\.yaml:6\n/);
     assert.match(text, new RegExp(`over ${lineOf('speaker', 'sounds:')}: \\["wake","listening-end"`));
     for (const same of ['plugins.voice.config.sounds']) assert.equal(await said('explain', file, same), text);
-    assert.match(await said('explain', file, 'voice.language'), /^voice\.language is en\n {2}nobody sets it/);
+    assert.match(await said('explain', file, 'voice.language'), /^voice\.language is en\n {2}not set/);
     assert.match(await said('explain', file, 'http.essential'), new RegExp(`set by ${lineOf('base', 'http:')}`));
     assert.match(
       await said('explain', file, 'simulated'),
@@ -88,7 +88,7 @@ suite('sku explain', () => {
     assert.match(text, new RegExp(`^provides +display +\\S+ +${lineOf('kiosk', ' display:')}$`, 'm'));
     assert.match(text, /^requires +render-soft/m);
     assert.match(await said('explain', sku('kiosk'), 'event-bus'), /^provides +the kernel/m);
-    assert.match(await said('explain', sku('gateway'), 'renderers'), /nobody provides it: display would$/m);
+    assert.match(await said('explain', sku('gateway'), 'renderers'), /no plugin provides it: display would$/m);
   });
 
   test('a plugin that is not there: who took it away, and which line would bring it', async () => {
@@ -165,7 +165,7 @@ suite('sku graph', () => {
     writeFileSync(file, 'skuVersion: 1\nid: alone\ntitle: Alone\nplugins: { render-soft: ^1.0.0 }\n');
     const dot = await said('graph', file);
     assert.match(dot, /^digraph "alone" \{/);
-    assert.match(dot, /"render-soft" -> "nobody provides renderers" \[label="renderers", color=red\];/);
+    assert.match(dot, /"render-soft" -> "no plugin provides renderers" \[label="renderers", color=red\];/);
   });
 
   const noDot = without('graphviz');

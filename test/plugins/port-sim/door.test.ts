@@ -40,15 +40,15 @@ describe('the control socket of the simulator', () => {
     ['of an app that has ended', async () => other, { kind: 'app', id: 'com.example.a', ended: true }, /com\.example/],
     ['of a plugin', async () => other, { kind: 'plugin', id: 'guest', ended: false }, /plugin guest/],
     ['that slipped away from its guest', async () => other, { kind: 'core' }, /the Core started/],
-    ['that nobody knows', async () => other, { kind: 'unknown' }, /nobody can tell/],
+    ['that nobody knows', async () => other, { kind: 'unknown' }, /cannot be identified/],
     ['of another user', async () => ({ ...other, uid: 54_321 }), { kind: 'stranger' }, /its user is 54321/],
     [
       'whose owner was settled as the connection came',
       async () => ({ ...other, owner: GONE }),
       { kind: 'stranger' },
-      /nobody can tell/,
+      /cannot be identified/,
     ],
-    ['whose credentials cannot be read', nobody, { kind: 'stranger' }, /nobody can tell/],
+    ['whose credentials cannot be read', nobody, { kind: 'stranger' }, /cannot be identified/],
   ];
   for (const [title, peerOf, owner, reason] of refused) {
     it(`is closed to a process ${title}, and the log says so`, async () => {

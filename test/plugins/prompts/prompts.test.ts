@@ -146,7 +146,7 @@ describe('a question', () => {
     assert.deepEqual(await asked, { state: 'expired', allow: [], at: 1_000_000 + 10 * MINUTE });
     await assert.rejects(
       bench.run('prompts.answer', { id, allow: ['audio.capture'] }),
-      failure('CONSENT_NOT_FOUND', /nobody answered it in time/),
+      failure('CONSENT_NOT_FOUND', /no answer came in time/),
     );
     assert.deepEqual(await bench.consents.of(APP), []);
     assert.deepEqual(await bench.told(), [`${APP} open`, `${APP} expired`]);

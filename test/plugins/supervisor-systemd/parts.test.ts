@@ -50,7 +50,7 @@ describe('a unit that ended', () => {
       ['Result', 'success', 2, 15],
       true,
       false,
-      { signal: 'SIGTERM', cause: 'stopped', reason: 'somebody else stopped its unit' },
+      { signal: 'SIGTERM', cause: 'stopped', reason: 'another program stopped its unit' },
     ],
     [
       'before its program ran',

@@ -188,7 +188,7 @@ describe('packages of a repository', () => {
     await device.clock.advance(600 * 24 * HOUR);
     await assert.rejects(device.fetch('app', { id: ID }), {
       code: 'FETCH_REFUSED',
-      message: /ended on .* if the clock is right, and nobody has set it \(rule clock\)/,
+      message: /ended on .* if the clock is right, and it was not set \(rule clock\)/,
     });
     assert.deepEqual(await alarms(device), []);
   });
@@ -249,7 +249,10 @@ describe('packages of a repository', () => {
         (device: Device) => device.host!.publish('system.network', { state: 'online', metered: true }),
         /the network is metered \(rule metered\)/,
       ],
-      [(device: Device) => device.changes.makers.get('apps.fetch')!.undo('fetch', {}, 'x'), /nobody waits for it/],
+      [
+        (device: Device) => device.changes.makers.get('apps.fetch')!.undo('fetch', {}, 'x'),
+        /the caller no longer waits/,
+      ],
     ] as const) {
       await using device = await started();
       const { maker, data, asked } = await held(device);

@@ -147,14 +147,18 @@ describe('external intent engines', { timeout: 300_000 }, () => {
     const { service: registry } = new EngineRegistry();
     const engines = [{ kind: 'intent', id: 'home', uri: service.uri }];
     await using started = await start({ engines, mostPauseMs: 60_000 }, [registry]);
-    await eventually('that', async () => /nobody here/.test((await healthOf(started.host)).message ?? ''));
+    await eventually('that', async () =>
+      /no installed app has intents/.test((await healthOf(started.host)).message ?? ''),
+    );
     const known = new FakeIntents();
     const [, implementation] = given(intents, known.implementation);
     for (const _ of [1, 2]) {
       await started.host.appear(intents, implementation as Intents);
       await eventually('its registration', () => known.added.length === 1);
       await started.host.disappear(intents);
-      await eventually('its end', async () => /nobody here/.test((await healthOf(started.host)).message ?? ''));
+      await eventually('its end', async () =>
+        /no installed app has intents/.test((await healthOf(started.host)).message ?? ''),
+      );
     }
   });
 });

@@ -223,7 +223,7 @@ describe('our engines over Wyoming', { timeout: 300_000 }, () => {
     ['an app', { kind: 'app', id: 'com.example.a', ended: false }, /a process of app com\.example\.a/],
     ['a plugin', { kind: 'plugin', id: 'guest', ended: false }, /a process of plugin guest/],
     ['what slipped away from its guest', { kind: 'core' }, /a process that the Core started/],
-    ['who cannot be told', { kind: 'unknown' }, /nobody can tell/],
+    ['who cannot be told', { kind: 'unknown' }, /cannot be identified/],
   ];
   for (const [who, owner, reason] of guests)
     it(`refuse ${who}: it has rights of its own, and a way of its own`, async () => {

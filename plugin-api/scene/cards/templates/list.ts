@@ -61,7 +61,7 @@ function stacked(all: readonly Row[], items: readonly Item[]): SceneNode[] {
   });
 }
 
-/** What a row may have, from the most that is fine to the least that still says what it is. */
+/** Forms of a row, from the most that is fine to the least that still says what it is. */
 const FORMS = [
   { lines: 2, body: 2, value: true },
   { lines: 1, body: 1, value: true },

@@ -74,7 +74,7 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
         y: top + BAR + 12,
         w: room.width,
         h: time,
-        // What plays is counted by the screen; what stands still says where.
+        // The screen counts a playing position; a paused one is a fixed text.
         text: playing ? `{countdown:${Math.round(options.now + bar.left)}}` : clock(bar.left),
         role: 'caption',
         colour: '@text-soft',
@@ -106,7 +106,7 @@ function clock(ms: number): string {
   return h > 0 ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`;
 }
 
-/** Of play and pause only the one that does something. The signs and the bar of a player do not turn round with the line. */
+/** The effective one of play and pause. The signs and the bar of a player do not turn round with the line. */
 function controlNodes(card: MediaCard, width: number, layout: Layout): { nodes: readonly SceneNode[]; height: number } {
   const offered = card.controls ?? [];
   const middle = card.playing ? 'pause' : 'play';

@@ -6,12 +6,12 @@ import type { Room } from '../template.ts';
 const THICK = 1 / 13;
 /** Between a ring and what is said below it. */
 const GAP = 32;
-/** What says more goes where there is no place for the ring above it. */
+/** Least height of a ring: the text below it gets fewer lines instead. */
 const LEAST = 160;
 export const RING = 'card-ring';
 
 export interface Ring {
-  /** Of the outer edge. */
+  /** Size of the outer edge. */
   readonly size: number;
   /** Width and height of what fits within it. */
   readonly inner: number;
@@ -41,7 +41,7 @@ export interface Below {
   at(bottom: number): readonly SceneNode[];
 }
 
-/** What a card says below its ring, of so many lines at most. */
+/** Text below the ring, of so many lines at most. */
 export async function belowRing(
   text: string | undefined,
   most: number,

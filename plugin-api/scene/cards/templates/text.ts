@@ -41,7 +41,7 @@ export async function textCard(card: TextCard, room: Room, layout: Layout, optio
     return { nodes: placed.map((node) => ({ ...node, y: (node.y ?? 0) + start })) };
   }
   if (body === undefined) return { nodes };
-  // What can be read on is worth more than a figure that leaves no place for it.
+  // A readable text is worth more than a figure that leaves no place for it.
   if (room.height - top < 2 * PAGER.width + PAGER.gap) {
     nodes.length = 0;
     top = 0;

@@ -7,7 +7,7 @@ import { belowRing, RING, ring } from './ring.ts';
 const LARGEST = 420;
 const HOUR_MS = 3_600_000;
 
-/** What is left, counted by the screen itself, in a ring that closes. */
+/** Remaining time, counted by the screen itself, in a ring that closes. */
 export async function timerCard(card: TimerCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
   const below = await belowRing(card.body, 2, room, layout);
   const left = Math.max(0, card.until - options.now);

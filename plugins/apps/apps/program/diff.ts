@@ -5,7 +5,7 @@ import type { AppDifference } from '../diff-operation.ts';
 
 /** `devicectl app diff` */
 export const program = defineProgram<{ readonly source: string }>({
-  description: 'Nothing is installed and nobody is asked. What stands in quotation marks are the words of the app.',
+  description: 'Nothing is installed and no question is put. What stands in quotation marks are the words of the app.',
   params: {
     type: 'object',
     required: ['source'],

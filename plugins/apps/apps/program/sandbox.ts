@@ -38,7 +38,7 @@ export function linesOf(sandbox: Sandbox, { unit, bwrap, apparmor }: Omit<Args, 
   const reached = hosts.map(({ host, ports }) => ports.map((port) => `${host}:${port}`).join(' ')).join(' ');
   return [
     `${spec.id} ${spec.version}, ${spec.runtime}: ${[spec.program, ...spec.args].join(' ')}`,
-    `  user     ${uid ?? "the Core's, in a namespace of its own"}`,
+    `  user     ${uid ?? "the Core's, in a separate namespace"}`,
     `  reads    ${files.read.join(' ')}`,
     `  writes   ${files.write.join(' ') || 'nothing; storage-scoped would give it two folders'}`,
     `  sockets  ${sockets.join(' ')}`,

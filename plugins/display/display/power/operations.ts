@@ -11,7 +11,7 @@ export function powerOperations(light: PanelLight): readonly Operation<never, un
     name: 'display.power',
     summary: 'Light, dim or switch off the panel',
     description:
-      'As it was asked for it stays until something happens: a touch, a wake word, a question, a critical event, or somebody who comes.',
+      'As it was asked for it stays until something happens: a touch, a wake word, a question, a critical event, or a person who comes.',
     params: exactly({ power: POWER }),
     result: exactly({ power: POWER }),
     capability: 'display.control',

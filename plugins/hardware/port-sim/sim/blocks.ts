@@ -44,10 +44,10 @@ export class Blocks {
   readonly i2cs = new Map<string, I2cExecutor>();
   readonly uarts = new Map<string, UartExecutor>();
   readonly cans = new Map<string, CanExecutor>();
-  readonly #around: BlockSurroundings;
+  readonly #surroundings: BlockSurroundings;
 
-  constructor(around: BlockSurroundings) {
-    this.#around = around;
+  constructor(surroundings: BlockSurroundings) {
+    this.#surroundings = surroundings;
   }
 
   /** GPIO endpoints come first: others name their lines. */
@@ -76,22 +76,22 @@ export class Blocks {
   }
 
   #gpio({ label, lines, wires, script }: GpioSettings, tell: Tell): GpioExecutor {
-    const executor = new GpioExecutor(lines, wires, this.#around.clock, tell);
+    const executor = new GpioExecutor(lines, wires, this.#surroundings.clock, tell);
     this.gpios.set(label, executor);
     for (const { atMs, line, level } of script)
-      this.#around.later(atMs, () => executor.drive(line, level ?? undefined));
+      this.#surroundings.later(atMs, () => executor.drive(line, level ?? undefined));
     return executor;
   }
 
   #spix(settings: SpixSettings): SpixExecutor {
     const targets = new Map(settings.targets.map((target) => [target.cs, this.#spiTarget(target)]));
-    return new SpixExecutor({ ...settings, targets }, this.#around.clock);
+    return new SpixExecutor({ ...settings, targets }, this.#surroundings.clock);
   }
 
   #spiTarget(settings: FlashSettings | WireSettings): SpiTarget {
     if (settings.kind !== 'flash') return settings.kind === 'loopback' ? new Loopback() : new Echo();
     const { jedec, sizeKiB, file, contents, ...times } = settings;
-    const folder = this.#around.stateFolder;
+    const folder = this.#surroundings.stateFolder;
     return new Flash(
       {
         jedec,
@@ -100,12 +100,12 @@ export class Blocks {
         ...(file !== undefined && folder !== undefined ? { file: `${folder}/${file}` } : {}),
         contents: contents.map(({ at, text }) => ({ at, bytes: Buffer.from(text, 'utf8') })),
       },
-      this.#around.clock,
+      this.#surroundings.clock,
     );
   }
 
   #i2c({ label, maxSpeedHz, maxTransfer, targets, script }: I2cSettings): I2cExecutor {
-    const { clock } = this.#around;
+    const { clock } = this.#surroundings;
     const chips = targets.map(({ kind, address, interrupt, ...options }) =>
       CHIPS[kind]!({
         clock,
@@ -117,32 +117,32 @@ export class Blocks {
     const executor = new I2cExecutor({ maxSpeedHz, maxTransfer, targets: chips }, clock);
     this.i2cs.set(label, executor);
     for (const { atMs, everyMs, address, change } of script)
-      this.#around.later(atMs, () => changeChip(executor.target(address), change), everyMs);
+      this.#surroundings.later(atMs, () => changeChip(executor.target(address), change), everyMs);
     return executor;
   }
 
   #uart(settings: UartSettings, tell: Tell): UartExecutor {
-    const executor = new UartExecutor(settings, this.#around.clock, tell);
+    const executor = new UartExecutor(settings, this.#surroundings.clock, tell);
     this.uarts.set(settings.label, executor);
     for (const { atMs, everyMs, text } of settings.script)
-      this.#around.later(atMs, () => executor.receive(Buffer.from(text, 'latin1')), everyMs);
+      this.#surroundings.later(atMs, () => executor.receive(Buffer.from(text, 'latin1')), everyMs);
     return executor;
   }
 
   #can({ label, maxNominal, maxData, answers, script }: CanSettings, tell: Tell): CanExecutor {
-    const executor = new CanExecutor({ maxNominal, maxData }, this.#around.clock, tell);
+    const executor = new CanExecutor({ maxNominal, maxData }, this.#surroundings.clock, tell);
     this.cans.set(label, executor);
     executor.onSent = (frame) => {
       const reply = answers.find(({ id }) => id === wordAt(frame, 0));
-      if (reply) this.#around.later(1, () => executor.receive(canFrame(reply.answer, reply.data)));
+      if (reply) this.#surroundings.later(1, () => executor.receive(canFrame(reply.answer, reply.data)));
     };
     for (const { atMs, everyMs, id, data } of script)
-      this.#around.later(atMs, () => executor.receive(canFrame(id, data)), everyMs);
+      this.#surroundings.later(atMs, () => executor.receive(canFrame(id, data)), everyMs);
     return executor;
   }
 
   #pio({ gpio }: PioSettings, tell: Tell): PioExecutor {
-    return new PioExecutor(this.gpios.get(gpio)!.lines, this.#around.clock, tell);
+    return new PioExecutor(this.gpios.get(gpio)!.lines, this.#surroundings.clock, tell);
   }
 }
 

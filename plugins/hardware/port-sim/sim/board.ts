@@ -151,7 +151,7 @@ export function checkBoard(board: unknown, name: string): Board {
   check(BOARD_SCHEMA, checked, `board ${name}`);
   const labels = checked.endpoints.map(({ label }) => label);
   if (new Set(labels).size !== labels.length || labels.includes('sys')) {
-    throw new BoardError(`cannot use board ${name}: each endpoint needs a label of its own, other than "sys"`);
+    throw new BoardError(`cannot use board ${name}: each endpoint needs a unique label, other than "sys"`);
   }
   const gpios = new Map(
     checked.endpoints.flatMap((one) => (one.class === 'gpio' ? [[one.label, one.lines] as const] : [])),

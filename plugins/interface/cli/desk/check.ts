@@ -32,7 +32,7 @@ export class AppCheck {
   verdicts: readonly Verdict[] = [];
   minimal: ReturnType<typeof minimal> = [];
   peak: number | undefined;
-  /** What the walls around it are, as /health says. */
+  /** Walls around the app, as /health reports them. */
   walls = '';
   readonly #folder: AppFolder;
   readonly #device: Simulator;
@@ -181,7 +181,7 @@ export class AppCheck {
     return app.state === 'stopped';
   }
 
-  /** What it used and took, while that can still be asked. */
+  /** Records uses and memory while the app can still be asked. */
   async #note(): Promise<void> {
     const { pid } = await this.#status();
     const peak = pid === undefined ? undefined : memoryPeak(pid);

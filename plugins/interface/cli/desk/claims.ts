@@ -1,4 +1,4 @@
-/** What an app claims, held against what it used. Pure. */
+/** Claims of an app, compared with its uses. Pure. */
 import { implies } from '@device-core/plugin-api';
 import type { Claim } from './app-folder.ts';
 
@@ -13,7 +13,7 @@ export interface Verdict {
   readonly claim: Claim;
   /** `unseen`: nobody but its author can say. */
   readonly verdict: 'used' | 'wide' | 'idle' | 'unseen';
-  /** What it was used for, in the narrowest form. */
+  /** Uses of the claim, in the narrowest form. */
   readonly used: readonly string[];
 }
 

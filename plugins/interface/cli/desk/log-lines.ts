@@ -19,7 +19,7 @@ export async function followLogs(
 ): Promise<void> {
   const own = follow(client, { app, tail: 0 }, signal, (entry) => show(out, 'app', entry));
   const core = follow(client, { level: 'warn', tail: 0 }, signal, async (entry) => {
-    // What the app itself complained about stands in its own log.
+    // Complaints of the app itself stand in its own log.
     if (entry.fields?.from === undefined) await show(out, 'core', entry);
   });
   await Promise.all([own, core]);

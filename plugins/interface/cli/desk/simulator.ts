@@ -13,12 +13,12 @@ import { Target } from '../program/target.ts';
 const CHECKOUT = fileURLToPath(new URL('../../../../', import.meta.url));
 const LOOK_MS = 25;
 const START_MS = 60_000;
-/** What the Core needs to end well, apps included. */
+/** Time that the Core needs to end well, apps included. */
 const STOP_MS = 20_000;
 const MOST_SAID = 4_000;
 
 export interface SimulatorOptions {
-  /** Of the app that is tried. */
+  /** Folder of the app that is tried. */
   readonly folder: string;
   /** Capabilities beyond class normal, by app. */
   readonly grants: Readonly<Record<string, readonly string[]>>;
@@ -28,7 +28,7 @@ export interface SimulatorOptions {
   readonly config?: Readonly<Record<string, object>>;
   /** Port of REST over TCP; no TCP if absent. */
   readonly port?: number | undefined;
-  /** Where its terminal output goes; kept for messages if absent. */
+  /** Receives its terminal output; kept for messages if absent. */
   readonly show?: (text: string) => void;
 }
 

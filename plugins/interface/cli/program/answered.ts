@@ -18,7 +18,7 @@ export function answered(status: number, text: string, body: unknown): Failure {
   });
 }
 
-/** What the operator can do about it. */
+/** Remedy for the operator. */
 function hintFor(code: string, details: Readonly<Record<string, unknown>>, text: string): string | undefined {
   const app = typeof details.app === 'string' ? details.app : '<app>';
   switch (code) {

@@ -42,7 +42,7 @@ export class CoreClient implements ProgramClient {
     path: string,
     options: RequestOptions = {},
   ): Promise<ProgramAnswer> {
-    // Who logs in somewhere first has the time to.
+    // A login takes its time first, outside of the timeout.
     await this.target.reach();
     using patience = new Patience(options.timeoutMs ?? TIMEOUT_MS);
     let { status, text, body } = await this.#ask(method, path, options, patience);
@@ -253,7 +253,7 @@ function reason(error: unknown): string {
     case 'ENOENT':
       return 'there is no socket';
     case 'ECONNREFUSED':
-      return 'nobody listens there';
+      return 'no program listens there';
     case 'EACCES':
       return 'this user may not open the socket';
     case 'ECONNRESET':

@@ -24,7 +24,7 @@ export interface ProgramCommand extends Words {
 
 export type Command = OperationCommand | ProgramCommand;
 
-/** What the leading words of a command line mean, and how many of them name the command. */
+/** Command of the leading words of a command line, and the number of words that name it. */
 export interface Found {
   readonly command: Command;
   readonly used: number;
@@ -55,7 +55,7 @@ function wordsOf(name: string): string {
   return [singular(noun), ...rest].join(' ');
 }
 
-/** Of an English noun in its regular plural. */
+/** Singular of an English noun in its regular plural. */
 export function singular(noun: string): string {
   if (/[^aeiou]ies$/.test(noun)) return `${noun.slice(0, -3)}y`;
   if (/(ch|sh|x|ss)es$/.test(noun)) return noun.slice(0, -2);

@@ -83,7 +83,7 @@ function programOf(session: Session, command: Command & { kind: 'program' }): Pr
   return loadProgram(command.place, session.overSocket).catch(refusedNone);
 }
 
-/** What the words before the cursor say already; `open` is a flag whose value is being typed. */
+/** State of the words before the cursor; `open` is a flag whose value is being typed. */
 function walk(words: readonly string[], parameters: readonly Parameter[]) {
   const places: string[] = [];
   const taken = new Set<string>();

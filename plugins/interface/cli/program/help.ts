@@ -12,7 +12,7 @@ import { typeName } from './values.ts';
 const EPILOGUE = `Exit codes: 0 done, 1 the Core answered with an error, 2 wrong usage, 3 the Core cannot be reached.
 On the Unix socket the user of the Core and root are the operator; over --url the operator's token file is used.`;
 
-/** Of devicectl: single commands with what they do, nouns with their verbs. */
+/** Help of devicectl: single commands with their summaries, nouns with their verbs. */
 export function overview(commands: Commands, note?: string): string {
   const rows = commands.next([]).map((noun): readonly [string, string] => {
     const alone = commands.all.find(({ path }) => path.length === 1 && path[0] === noun);
@@ -30,7 +30,7 @@ export function overview(commands: Commands, note?: string): string {
   ].join('\n\n');
 }
 
-/** Of the commands below a noun. */
+/** Help for the commands below a noun. */
 export function nounHelp(words: readonly string[], commands: readonly Command[]): string {
   const rows = commands.map((command): readonly [string, string] => [
     command.kind === 'program' ? `${command.path.join(' ')} ...` : usageOf(command),

@@ -10,7 +10,7 @@ import { openSession, type Session } from './session.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Where it writes: the process, or what a test puts in its place. */
+/** Outputs of the program: those of the process, or of a test. */
 export interface Streams {
   readonly stdout: Terminal;
   readonly stderr: Terminal;
@@ -44,8 +44,9 @@ export async function main(argv: readonly string[], streams: Streams = process):
 }
 
 /**
- * What the user is told in a line: a Failure, a code of the table, a file that the system refuses. All else is a mistake of ours, and has its stack.
- * By name: a plugin from outside may have a plugin-api, and so classes, of its own.
+ * Failures that the user sees as one line: a Failure, a code of the table, a file that the system refuses. All else
+ * is a defect of ours, and has its stack. Classes are compared by name: a plugin from outside may bring another copy
+ * of plugin-api.
  */
 function failureOf(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -23,7 +23,7 @@ const GAP = 2;
 /** A column that is cut keeps so many characters. */
 const LEAST = 6;
 
-/** What is written to: standard output, or what a test puts in its place. */
+/** Output of the program: standard output, or that of a test. */
 export interface Terminal {
   readonly isTTY?: boolean;
   readonly columns?: number;

@@ -1,4 +1,4 @@
-/** What a command takes, by the schema of its params. Operations and programs are alike here. */
+/** Parameters of a command, by the schema of its params. Operations and programs are alike here. */
 import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import { RESERVED } from './globals.ts';
 

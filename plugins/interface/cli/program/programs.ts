@@ -1,4 +1,4 @@
-/** Where programs are declared, and how one is loaded. */
+/** Declarations of programs, and their loading. */
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { dirname, join, resolve, sep } from 'node:path';
@@ -16,7 +16,7 @@ export interface ProgramPlace extends ProgramDeclaration {
 
 const TREE = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** Of every plugin of this checkout. */
+/** Programs of every plugin of this checkout. */
 export async function treePrograms(tree = TREE): Promise<readonly ProgramPlace[]> {
   const all = [...treeManifests(tree)].map(async ([plugin, file]) => {
     const programs = await programsIn(readFileSync(file, 'utf8'));
@@ -44,7 +44,7 @@ async function programsIn(manifest: string): Promise<readonly ProgramDeclaration
   return (parse(manifest) as { programs?: readonly ProgramDeclaration[] }).programs ?? [];
 }
 
-/** Of the plugins that the Core runs. None where it does not tell its plugins. */
+/** Programs of the plugins that the Core runs. None where it does not tell its plugins. */
 export async function corePrograms(client: CoreClient, timeoutMs?: number): Promise<readonly ProgramPlace[]> {
   try {
     const { body } = await client.get('/plugins', timeoutMs === undefined ? {} : { timeoutMs });

@@ -3,7 +3,7 @@ import type { Globals } from './globals.ts';
 import { Output, type Terminal } from './output.ts';
 import { Target } from './target.ts';
 
-/** What a command works with. */
+/** Tools of a running command. */
 export interface Session {
   readonly target: Target;
   readonly client: CoreClient;

@@ -10,7 +10,7 @@ import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 /** Nothing of it can be an option of ssh, or a second part of a forwarding. */
 const ADDRESS =
   /^ssh:\/\/(?:([A-Za-z0-9_][A-Za-z0-9._-]*)@)?([A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?(\/[A-Za-z0-9._/-]*)?$/;
-/** Where an installed Core has its run folder. */
+/** Run folder of an installed Core. */
 const RUN = '/run/device';
 const LOOK_MS = 20;
 /** People type passwords. */
@@ -48,7 +48,7 @@ export class SshDevice implements Disposable {
     return this.#opening;
   }
 
-  /** What ssh complained about last, for a connection that broke. */
+  /** Last complaint of ssh, for a connection that broke. */
   get trouble(): string {
     const last = this.#said.trim().split('\n').at(-1)?.trim() ?? '';
     return this.#ended ?? last;
@@ -62,7 +62,7 @@ export class SshDevice implements Disposable {
   }
 
   async #open(): Promise<string> {
-    // Of this user alone: whoever reaches the socket is the one who logged in there.
+    // The folder is readable by this user alone: the socket gives the rights of the login.
     this.#folder = mkdtempSync(join(tmpdir(), 'dssh-'));
     const local = join(this.#folder, 's');
     const child = spawn('ssh', this.#arguments(local), { stdio: ['ignore', 'ignore', 'pipe'] });
@@ -124,7 +124,7 @@ function endsWith(child: ChildProcess): Disposable {
   const kill = () => void child.kill();
   const handlers = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const handler = () => {
-      // Whoever else listens, a program that ends in good order, still needs the connection.
+      // Another listener, a program that ends in good order, still needs the connection.
       if (process.listenerCount(signal) > 0) return;
       kill();
       process.kill(process.pid, signal);

@@ -13,7 +13,7 @@ export interface TargetOptions {
   readonly tokenFile?: string;
   /** `ssh://host`: the Core of another machine. */
   readonly device?: string;
-  /** Of the Core whose launcher was called: what is meant if nothing else is said. */
+  /** The Core whose launcher was called: the default target. */
   readonly launched?: { readonly run: string; readonly socket: string };
 }
 

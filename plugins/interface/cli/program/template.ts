@@ -38,7 +38,7 @@ export function fill(template: string, scope: unknown): string | undefined {
 export function evaluate(template: string, scope: unknown): unknown {
   const [, paths, format] = /^\{([^{}:]+)(?::([a-z]+))?\}$/.exec(template) ?? [];
   if (paths !== undefined && format === undefined) return first(paths, scope);
-  // What is missing in a longer cell is left out of it.
+  // Empty fields of a longer cell are left out.
   return template.replace(FIELD, (field) => fill(field, scope) ?? '').trim();
 }
 

@@ -5,7 +5,7 @@ import { usage } from '@device-core/plugin-api/program';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { choicesOf, kindOf } from './parameters.ts';
 
-/** What a value of this schema is called where it is missing or wrong. */
+/** Name of a schema in messages about a missing or wrong value. */
 export function typeName(schema: JsonSchema): string {
   switch (kindOf(schema)) {
     case 'array':

@@ -15,7 +15,7 @@ const COLOURS = { ok: 'green', warning: 'yellow', failed: 'red', skipped: 'dim' 
 /** `devicectl app check` */
 export const program = defineProgram<CheckOptions>({
   description:
-    'Starts the app in its sandbox on a simulated device with a root of its own: start, stop, start; ping; its functions by their examples; what it used of what it claims. Exit status 1 where a step failed.',
+    'Starts the app in its sandbox on a simulated device with a separate root: start, stop, start; ping; its functions by their examples; what it used of what it claims. Exit status 1 where a step failed.',
   params: {
     type: 'object',
     properties: {

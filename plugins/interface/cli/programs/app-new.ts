@@ -25,7 +25,7 @@ export const program = defineProgram<NewAppOptions>({
     required: ['id', 'lang'],
     properties: {
       id: { type: 'string', description: 'of the app, in reverse domain order: com.example.agenda' },
-      lang: { enum: LANGUAGE_NAMES, description: 'what it is written in; static: C, a program of its own' },
+      lang: { enum: LANGUAGE_NAMES, description: 'what it is written in; static: C, a separate program' },
       voice: { type: 'boolean', description: 'its function can be called by voice' },
       dir: { type: 'string', description: 'folder to write to (default: the last word of the id, here)' },
       library: { type: 'string', description: 'with --lang node: the packed @device-core/app (npm run pack:app)' },

@@ -65,7 +65,7 @@ async function restartAtSaves(
   for (let names = await saves.next(signal); names; names = await saves.next(signal)) {
     const began = performance.now();
     try {
-      // Of a changed manifest the Core takes note by itself; what it claims now is granted with it.
+      // The Core notices a changed manifest by itself; its new claims are granted with it.
       if (names.includes('app.yaml')) device.grant(grantsOf(new AppFolder(path)));
       if (names.every((name) => name === 'app.yaml')) {
         await tellManifest(device, out, signal);

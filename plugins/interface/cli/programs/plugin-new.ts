@@ -70,7 +70,7 @@ async function begunOutside(names: PluginNames, options: NewOptions): Promise<Ma
 
 const TRYING = ['npm test', 'devicectl plugin check .'];
 
-/** What makes the import of plugin-api work: nothing where a node_modules above has it. */
+/** Commands that make the import of plugin-api work: none where a node_modules above has it. */
 function installing(folder: string, api: string | undefined): readonly string[] {
   if (api !== undefined) return ['npm install'];
   if (reachesApi(folder)) return [];

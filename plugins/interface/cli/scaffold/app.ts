@@ -14,7 +14,7 @@ const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 interface Language {
   readonly exec: (name: string) => string;
   readonly test: string;
-  /** What each file is for, in the README. */
+  /** Purpose of each file, for the README. */
   readonly files: readonly (readonly [name: string, purpose: string])[];
 }
 

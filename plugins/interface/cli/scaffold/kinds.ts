@@ -4,7 +4,7 @@ import type { Wing } from '@device-core/plugin-api/inside/tree';
 const VOICE = ['config', 'audio-sim', 'audio', 'speech', 'vad-fvad', 'intent', 'voice'] as const;
 
 interface Kinds {
-  /** Where one lies that is begun in the tree, unless its author says otherwise. */
+  /** Default wing of a plugin that is begun in the tree. */
   readonly wing: Wing;
   readonly summary: string;
   readonly needs: readonly string[];

@@ -1,4 +1,4 @@
-/** What a plugin outside the tree has besides its code: the files that make a package of it. */
+/** Files that make a package of a plugin outside the tree. */
 import { API_VERSION } from '@device-core/plugin-api';
 import { operationCommands } from '../program/commands.ts';
 import { KINDS, type Kind } from './kinds.ts';

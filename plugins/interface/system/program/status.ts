@@ -58,7 +58,7 @@ export const program = defineProgram({
   },
 });
 
-/** What an operator asks first of the bridge; `--json` has the rest. */
+/** First details of the bridge for an operator; `--json` has the rest. */
 const BRIDGE_DETAILS = ['reason', 'firmware', 'resets', 'badPercent'];
 
 function describeBridge(bridge: Readonly<Record<string, unknown>>, link: string): string {

@@ -74,7 +74,7 @@ async function show(out: ProgramOutput, former: Usage, usage: Usage, screen: boo
   const inCallbacks = lines.reduce((sum, { busy }) => sum + busy, 0) / 1000;
   if (screen) process.stdout.write(CLEAR);
   await out.line(
-    `event loop  busy ${percent(utilization)}, callbacks of plugins ${percent(inCallbacks)}; late p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms; ${stalls} stalls, ${unattributed} of nobody known`,
+    `event loop  busy ${percent(utilization)}, callbacks of plugins ${percent(inCallbacks)}; late p50 ${p50Ms} ms, p99 ${p99Ms} ms, max ${maxMs} ms; ${stalls} stalls, ${unattributed} of unknown origin`,
   );
   // Two lines above the rows, and the one with the cursor below them.
   const room = screen ? Math.max(1, (process.stdout.rows ?? 24) - 4) : lines.length;

@@ -20,7 +20,7 @@ import { sha256 } from './list.ts';
 import { openArchive } from './unpack-archive.ts';
 import { BLOBS, blobOf } from './write.ts';
 
-/** Of programs: what openImage() takes. */
+/** Option of programs for openImage(). */
 export const IMAGE = { type: 'string', description: 'folder or archive of an image, or a slot' } as const;
 
 export interface ImageSource extends Disposable {

@@ -29,7 +29,7 @@ export const program = defineProgram<Args>({
     await out.line(
       `${args.image}: ${image.sku} ${image.version}, ${image.files.length} files, all as the list has them`,
     );
-    if (signed === undefined) await out.line('  nobody looked who signed it (--keys FILE)');
+    if (signed === undefined) await out.line('  its signature was not checked (--keys FILE)');
     else for (const print of signed) await out.line(`  signed by ${print}`);
   },
 });

@@ -6,13 +6,13 @@ import { IMAGE_LIST, IMAGE_SIGNATURE, type ImageFile } from '@device-core/plugin
 import type { Contents, ImageList } from './list.ts';
 
 export const BLOBS = 'blobs';
-/** Where the blob of a file lies below an image folder. */
+/** Path of the blob of a file below an image folder. */
 export const blobOf = ({ sha256 }: Pick<ImageFile, 'sha256'>): string => join(BLOBS, `${sha256}.zst`);
 
 export interface WriteOptions {
   /** Folder of blobs that former builds made: Node alone takes longer than all the rest. */
   readonly cache?: string;
-  /** Of zstd, 1 to 19. */
+  /** Level of zstd, 1 to 19. */
   readonly level?: number;
 }
 

@@ -38,7 +38,7 @@ type Make = (message: Uint8Array) => Buffer;
 
 async function ownWay(place: KeyPlace, { passphraseFile }: SignerOptions): Promise<Make> {
   if (place.kind === 'public')
-    throw usage(`of the key ${place.name} the public part alone is here`, 'sign where it is kept, or name a --signer');
+    throw usage(`only the public part of key ${place.name} is here`, 'sign where it is kept, or name a --signer');
   if (place.kind === 'signer') return byCommand(readFileSync(`${place.path}.signer`, 'utf8').trim());
   const key = await privateKeyOf(place, async () =>
     passphraseFile === undefined

@@ -1,4 +1,7 @@
-/** What every command of `devicectl repo` is: alone, from the set that is there to the next one, looked at as a device does, then written in its order. */
+/**
+ * Common course of every command of `devicectl repo`: alone, from the present set to the next one, checked as a
+ * device does, then written in its order.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
@@ -34,7 +37,7 @@ export interface Step {
 }
 
 export interface CommandOptions {
-  /** Of a repository that is not yet there. */
+  /** Keys and roles of a new repository. */
   readonly first?: (keyring: Keyring) => Pick<RootSigned, 'keys' | 'roles'>;
   readonly days?: number | undefined;
   /** A former key is gone: whoever reads while the set is written may be refused, and reads again. */

@@ -1,4 +1,4 @@
-/** What a repository offers: images by their lists. */
+/** Images of a repository, by their lists. */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ export async function addImage(
   if (there !== undefined && there.image !== hash)
     throw usage(
       `${channel} has another image ${image.sku} ${image.version}`,
-      'what was offered once stays; raise the version',
+      'an offered version stays; raise the version',
     );
   const { sizes, fresh } = await addBlobs(repository, folder, image);
   const custom: ImageCustom = {

@@ -29,7 +29,7 @@ export async function copyRepository(from: string, to: string): Promise<number> 
   return count;
 }
 
-/** What never changes need not be read when its length is right. */
+/** A blob never changes, so its length is enough. */
 function isThere(path: string, bytes: Buffer): boolean {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined || stat.size !== bytes.length) return false;

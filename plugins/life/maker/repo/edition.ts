@@ -20,7 +20,7 @@ const DAY = 86_400_000;
 /** Days that each kind is good for. A device that hears nothing new for so long takes nothing any more: a repository that is frozen is found by that. */
 export const GOOD_FOR = { root: 730, targets: 365, snapshot: 14, timestamp: 14 } as const;
 
-/** What a repository says now. */
+/** Current metadata of a repository. */
 export interface MetadataSet {
   readonly root: RootSigned;
   /** `targets` and the channels. */
@@ -74,7 +74,7 @@ export class Edition {
     return this.#roles;
   }
 
-  /** Of the timestamp that will be written. */
+  /** Version and expiry of the timestamp that will be written. */
   get next(): { readonly version: number; readonly expires: string } {
     const { version, expires } = this.#head(this.#before?.timestamp.version ?? 0, 'timestamp');
     return { version, expires };
@@ -162,7 +162,7 @@ export class Edition {
 export const canSign = (keyring: Keyring, { keyids, threshold }: RoleKeys): boolean =>
   keyids.filter((id) => keyring.has(id)).length >= threshold;
 
-/** Who signs for a role. */
+/** Keys that sign for a role. */
 export function keysOf(root: RootSigned, roles: ReadonlyMap<string, TargetsSigned>, name: string): RoleKeys {
   if (name in root.roles) return root.roles[name as TopRole];
   const found = roles.get('targets')?.delegations?.roles.find((role) => role.name === name);

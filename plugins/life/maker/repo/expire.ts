@@ -33,7 +33,7 @@ export const program = defineProgram<Args>({
       channel: { type: 'string', default: 'stable', description: 'where it is offered' },
       sku: { type: 'string', description: 'of this SKU alone (default: of all)' },
       id: { type: 'string', description: 'of an app or a plugin, in the channel apps or plugins' },
-      reason: { type: 'string', minLength: 1, maxLength: 200, description: 'why nobody is to take it, for people' },
+      reason: { type: 'string', minLength: 1, maxLength: 200, description: 'why it is called back, for people' },
     },
   },
   cli: { fixed: ['repository', 'version'] },

@@ -47,7 +47,7 @@ export class RepositoryFolder {
     if (!this.isThere) throw usage(`there is no repository in ${this.path}`, 'devicectl repo init makes one');
   }
 
-  /** What it says now. Throws a Failure where it is damaged. */
+  /** Reads the current set. Throws a Failure where it is damaged. */
   read(): MetadataSet {
     const read = (name: string) => readFileSync(join(this.metadata, name));
     try {

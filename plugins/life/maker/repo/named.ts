@@ -1,4 +1,4 @@
-/** What a repository names, and what lies in it for nobody. */
+/** Files that a repository names, and files in it without a name. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
@@ -15,7 +15,7 @@ export interface Unnamed {
   readonly bytes: number;
 }
 
-/** What may go at all: everything else is not the repository's, or stays for good. */
+/** Files that a sweep may remove: all others are not the repository's, or stay for good. */
 const OURS: Readonly<Record<Unnamed['kind'], RegExp>> = {
   metadata: /^metadata\/\d+\.(?!root\.json$)[a-z0-9][a-z0-9-]*\.json$/,
   targets: /^targets\/(?:[^/]+\/)*[0-9a-f]{64}\.[^/]+$/,
@@ -52,7 +52,7 @@ function countedAfter({ metadata }: RepositoryFolder, current: number, since: nu
   return versions.filter((version, nth) => version === current || endOf(nth) >= since);
 }
 
-/** What is missing of a former set names nothing: a sweep may have been cut off in it. */
+/** Files named by a set; a file missing in a former set names nothing: a sweep may have been cut off in it. */
 function namedBy(repository: RepositoryFolder, version: number, current: boolean): readonly string[] {
   const paths: string[] = [];
   const read = (file: string): Buffer | undefined => {

@@ -41,7 +41,7 @@ export async function readPackage(
   const bytes = await bytesOf(file, refuse);
   const place = await mkdtemp(join(tmpdir(), 'dc-package-'));
   try {
-    // What is looked at is what is offered, whoever writes to the file meanwhile.
+    // The offered bytes are the checked ones, even if the file is written meanwhile.
     const [copy, folder] = [join(place, 'package'), join(place, 'files')];
     await replaceFile(copy, bytes, { sync: false });
     await makeFolder(folder);

@@ -1,4 +1,4 @@
-/** What a repository offers beside images: packages of apps and plugins, each a target of its own. */
+/** Packages of apps and plugins in a repository, each a separate target. */
 
 import {
   isPackageId,
@@ -47,7 +47,7 @@ export async function addPackage(
   const path = packageTarget(noun, fresh);
   const there = role.targets[path];
   if (there !== undefined && there.hashes.sha256 !== sha256(bytes))
-    throw usage(`${channel} has another package ${id} ${version}`, 'what was offered once stays; raise the version');
+    throw usage(`${channel} has another package ${id} ${version}`, 'an offered version stays; raise the version');
   const rival = packagesOf(noun, role).find(
     (one) => one.path !== path && one.id === id && one.version === version && overlap(one, fresh),
   );

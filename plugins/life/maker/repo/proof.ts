@@ -12,7 +12,7 @@ import type { MetadataFile } from './edition.ts';
 const tuf = packageLater<typeof import('tuf-js')>('tuf-js', import.meta.url);
 const errors = packageLater<typeof import('tuf-js/dist/error.js')>('tuf-js/dist/error.js', import.meta.url);
 
-/** What devices read of each file, bytes: plugins/life/updater/repository/look.ts says why. */
+/** Most bytes that devices read of each file: plugins/life/updater/repository/look.ts says why. */
 const MOST: Readonly<Record<string, number>> = {
   root: 64 << 10,
   timestamp: 16 << 10,
@@ -25,7 +25,7 @@ export interface Proof {
   /** `metadata/` as it is now; absent files are looked for there. */
   readonly folder: string;
   readonly files: readonly MetadataFile[];
-  /** What a device has: the root before this one, or the first. */
+  /** Root that a device has: the one before this, or the first. */
   readonly root: Uint8Array;
   readonly channels: readonly string[];
 }

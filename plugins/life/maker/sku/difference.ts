@@ -1,4 +1,4 @@
-/** What two SKUs differ in. Pure. */
+/** Differences of two SKUs. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
@@ -33,7 +33,7 @@ export interface Difference {
 }
 
 const LINE = ['version', 'isolation', 'share', 'essential', 'enabled', 'budget'] as const;
-/** What is told on its own, and what two SKUs never have in common. */
+/** Members with a row elsewhere, and members that two SKUs never share. */
 const OWN = new Set(['skuVersion', 'id', 'title', 'plugins', 'grants']);
 
 export function differenceOfSkus(a: ResolvedSku, b: ResolvedSku): Difference {

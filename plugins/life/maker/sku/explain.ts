@@ -65,7 +65,7 @@ interface PluginFacts
   readonly optional: readonly Need[];
   readonly capabilities: readonly string[];
   readonly budget: object;
-  /** What the SKU sets, each with its line. */
+  /** Settings of the SKU, each with its line. */
   readonly set: readonly (SkuSpot & { readonly key: string; readonly value: unknown })[];
   /** Plugins that would wait without it. */
   readonly without: readonly string[];
@@ -89,7 +89,7 @@ interface Absent {
   readonly version: string;
   readonly summary: string;
   readonly provides: readonly string[];
-  /** What it requires that nobody of the SKU provides. */
+  /** Required services without a provider in the SKU. */
   readonly lacks: readonly string[];
 }
 
@@ -223,17 +223,19 @@ async function toldService(out: ProgramOutput, { id, by, neededBy, usedBy, could
     ...neededBy.map((one) => ['requires', one.id, one.range, placeOf(one.at)]),
     ...usedBy.map((one) => ['may use', one.id, one.range, placeOf(one.at)]),
   ];
-  await out.table(['', 'PLUGIN', 'VERSION', 'LISTED'], rows, { empty: '  nobody of this SKU provides or asks for it' });
+  await out.table(['', 'PLUGIN', 'VERSION', 'LISTED'], rows, {
+    empty: '  no plugin of this SKU provides or asks for it',
+  });
   if (by.length > 0) return;
   const could = couldBy.length === 0 ? 'no plugin of the checkout does' : `${couldBy.join(' or ')} would`;
-  await out.line(`${out.paint('yellow', 'nobody provides it')}: ${could}`);
+  await out.line(`${out.paint('yellow', 'no plugin provides it')}: ${could}`);
 }
 
 async function toldValue(out: ProgramOutput, { key, value, said, description }: Value): Promise<void> {
   await out.line(`${out.paint('bold', key)} is ${value === undefined ? 'not set' : cell(value)}`);
   if (description) await out.line(`  ${cell(description)}`);
   const [first, ...others] = said;
-  if (!first) return out.line('  nobody sets it: it is what the plugin has by itself');
+  if (!first) return out.line('  not set: it is the default of the plugin');
   await out.line(`  set by ${placeOf(first)}`);
   for (const one of others) await out.line(`  over ${placeOf(one)}: ${cell(one.value)}`);
 }

@@ -43,7 +43,7 @@ export interface Edge {
   readonly optional?: true;
 }
 
-/** What the kernel provides is left out: it is always there. */
+/** Services of the kernel are left out: they are always there. */
 export function edgesOf(resolved: ResolvedSku, optional: boolean): readonly Edge[] {
   const providers = providersOf(resolved);
   return resolved.plugins.flatMap((plugin) => {
@@ -72,7 +72,7 @@ function dotOf({ sku, plugins }: ResolvedSku, edges: readonly Edge[]): string {
   const lines = edges.map(({ from, to, service, optional }) => {
     const gone = to === undefined;
     const dashes = optional ? ', style=dashed' : '';
-    return `  ${name(from)} -> ${name(to ?? `nobody provides ${service}`)} [label=${name(service)}${gone ? ', color=red' : dashes}];`;
+    return `  ${name(from)} -> ${name(to ?? `no plugin provides ${service}`)} [label=${name(service)}${gone ? ', color=red' : dashes}];`;
   });
   const head = [
     '  rankdir=LR;',

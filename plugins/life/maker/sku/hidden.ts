@@ -1,6 +1,9 @@
 import { redactText } from '@device-core/plugin-api';
 
-/** What is told of a SKU, without the passwords of its addresses. Names of members decide nothing here: a `pin` of a SKU is one of the board. */
+/**
+ * Hides the passwords of addresses in a report of a SKU. Names of members decide nothing here: a `pin` of a SKU is
+ * one of the board.
+ */
 export function hidden<T>(told: T): T {
   if (typeof told === 'string') return redactText(told) as T;
   if (typeof told !== 'object' || told === null) return told;

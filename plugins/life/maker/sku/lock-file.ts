@@ -13,7 +13,7 @@ import type { BuiltSku } from '../image/build/sku.ts';
 
 interface Part {
   readonly version: string;
-  /** Of what lies in an image: `sha256:<hex>` of its paths and their contents. */
+  /** Hash of the plugin's files in an image: `sha256:<hex>` of its paths and their contents. */
   readonly hash: string;
 }
 
@@ -31,7 +31,7 @@ export interface SkuLock {
   readonly files: Readonly<Record<string, string>>;
   readonly node: string;
   readonly core: Part;
-  /** Of the SKU and of safe mode. */
+  /** Plugins of the SKU and of safe mode. */
   readonly plugins: Readonly<Record<string, Part>>;
   /** By path below the checkout. */
   readonly packages: Readonly<Record<string, LockedPackage>>;
@@ -110,7 +110,7 @@ function wrongWith(value: unknown): string | undefined {
   return maps && `${maps[0]} is no map`;
 }
 
-/** What is not as it was locked, and what is installed otherwise than package-lock.json says. */
+/** Differences from the lock, and packages installed otherwise than package-lock.json says. */
 export function driftOf(was: SkuLock, is: SkuLock, checkout: Checkout): readonly Drift[] {
   const changed = (what: string, from: string, to: string): readonly Drift[] =>
     from === to ? [] : [{ what, was: from, is: to, text: `was ${from}, and is ${to}` }];
@@ -178,7 +178,7 @@ function nodeOf({ node }: Checkout): string {
   return stdout.trim().replace(/^v/, '');
 }
 
-/** What a file says, not how: comments, order of members and forms of writing do not count. */
+/** Hash of the content of a file: comments, order of members and forms of writing do not count. */
 function saidIn(file: string): string {
   return `sha256:${sha256(JSON.stringify(sorted(parseYaml(readFileSync(file, 'utf8')).value)))}`;
 }

@@ -1,4 +1,4 @@
-/** Who needs whom in a SKU. Pure. */
+/** Providers and dependents of the services of a SKU. Pure. */
 import { type Provider, providersOf, type ResolvedPlugin, type ResolvedSku } from './resolved.ts';
 
 export interface Offer {
@@ -13,7 +13,7 @@ export interface Offer {
 export interface Need {
   readonly service: string;
   readonly range: string;
-  /** Who provides it; nobody where the list is empty. */
+  /** Providers; the list may be empty. */
   readonly by: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What a SKU stands for, as the Core of this checkout says: a plugin has no way into the kernel. */
+/** The resolved SKU, as the Core of this checkout reports it: a plugin has no way into the kernel. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
@@ -76,14 +76,14 @@ export function checkedSku(file: string): Checked {
   }
 }
 
-/** What it stands for, whatever else is wrong with it. Throws a Failure where it cannot be read as a SKU. */
+/** The resolved SKU with its other problems. Throws a Failure where it cannot be read as a SKU. */
 export function readableSku(file: string): Checked & { readonly resolved: ResolvedSku } {
   const { problems, resolved } = checkedSku(file);
   if (!resolved) throw refusal(problems);
   return { problems, resolved };
 }
 
-/** What it stands for. Throws a Failure with all that is wrong with it. */
+/** The resolved SKU. Throws a Failure with all its problems. */
 export function fineSku(file: string): ResolvedSku {
   const { problems, resolved } = readableSku(file);
   if (problems.length > 0) throw refusal(problems);
@@ -106,7 +106,7 @@ export function shownFile(file: string): string {
   return near.startsWith('..') ? file : near;
 }
 
-/** Who provides each service: plugin ids that are enabled, or `the kernel`. */
+/** Providers of each service: plugin ids that are enabled, or `the kernel`. */
 export function providersOf({ plugins, services }: ResolvedSku): ReadonlyMap<string, readonly Provider[]> {
   const found = new Map<string, Provider[]>();
   for (const [service, version] of Object.entries(services)) found.set(service, [{ id: KERNEL, version }]);

@@ -1,4 +1,4 @@
-/** What the images of two SKUs weigh, and which parts make the difference. */
+/** Sizes of the images of two SKUs, and the parts that make the difference. */
 import { resolve } from 'node:path';
 import { Checkout } from '../image/build/checkout.ts';
 import { contentsOf } from '../image/build/contents.ts';

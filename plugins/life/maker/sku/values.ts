@@ -15,7 +15,7 @@ export interface Value {
   /** Every file of the family that says it, the nearest first; none: it is a default. */
   readonly said: readonly Said[];
   readonly plugin?: string;
-  /** Of the schema of the plugin. */
+  /** Description in the schema of the plugin. */
   readonly description?: string;
 }
 
@@ -47,7 +47,7 @@ function ofPlugin(resolved: ResolvedSku, plugin: ResolvedPlugin, parts: readonly
     const of = walk(plugin, parts);
     return { key: name(parts), value: of?.value, said: saidOf(resolved, [...line, ...parts]), plugin: id };
   }
-  // What nobody sets and has no default is a setting all the same, if the schema knows it.
+  // A key without value and default is a setting all the same, if the schema knows it.
   const description = descriptionOf(plugin, inside);
   return description === undefined
     ? undefined

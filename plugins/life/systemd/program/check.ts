@@ -14,7 +14,7 @@ const OTHERS = ['warden.socket', 'credentials.socket', 'slots.socket', 'apps.sli
 
 interface Finding {
   readonly unit: string;
-  /** Of systemd-analyze, 0 to 10. Absent for what runs nothing. */
+  /** Exposure by systemd-analyze, 0 to 10. Absent for a unit that runs nothing. */
   readonly exposure?: number;
   readonly most?: number;
   readonly problems: readonly string[];
@@ -54,7 +54,7 @@ function examined(root: Root, unit: string, most: number | undefined): Finding {
     });
   // It says 0 for a directive that it does not know: what counts is that it says nothing.
   const said = read.stderr === '' ? [] : read.stderr.split('\n');
-  // What the boot loader makes at each boot is not there before the first.
+  // Files that the boot loader makes at each boot are missing before the first.
   const problems = said.filter((line) => root.live || !/Command \/run\/\S+ is not executable/.test(line));
   if (most === undefined) return { unit, problems };
   const scored = runTool(

@@ -20,7 +20,7 @@ interface InstallOptions {
   readonly slots?: boolean;
 }
 
-/** What was installed, kept beside the code: what `system uninstall` takes away. */
+/** Installed files, listed beside the code: `system uninstall` removes them. */
 export interface Installed {
   readonly service: string;
   readonly prefix: string;
@@ -29,7 +29,7 @@ export interface Installed {
 
 const recordText = (record: Installed): string => `${JSON.stringify(record, null, 2)}\n`;
 export const recordOf = (prefix: string) => join(prefix, 'installed.json');
-/** Where the Core's code lies unless somebody else decides. */
+/** Default folder of the Core's code. */
 export const prefixOf = (service: string) => `/usr/lib/${service}`;
 
 /** `devicectl system install` */
@@ -92,7 +92,7 @@ async function notSomebodyElses(root: Root, { service }: Values): Promise<void> 
   if (existsSync(root.path(`usr/lib/sysusers.d/${service}.conf`))) return;
   const users = await readFile(root.path('etc/passwd'), 'utf8').catch(() => '');
   if (users.split('\n').some((line) => line.startsWith(`${service}:`)))
-    throw usage(`the system has a user ${service} that is somebody else's`, 'choose another --service');
+    throw usage(`the system has a user ${service} of another program`, 'choose another --service');
 }
 
 /** A new tree beside the old one, then both names change: there is never half of one. */

@@ -1,4 +1,4 @@
-/** What of a checkout a device runs: the code, its manifests, and the packages that are not for developers alone. */
+/** Files of a checkout for a device: the code, its manifests, and the packages that are not for developers alone. */
 import { constants } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, readlink, realpath, symlink } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -13,7 +13,7 @@ const PARTS = [
   'package-lock.json',
   'LICENSE',
 ];
-/** Of the runtime the program alone; of the launchers none but its own. */
+/** Left out: all of the runtime but the program, and all launchers but its own. */
 const LEFT_OUT = [
   /^node_modules\/node-linux-[^/]+\/(?!bin(\/|$)|LICENSE$|package\.json$)/,
   /^node_modules\/\.(?!bin(\/node)?$)/,

@@ -15,7 +15,7 @@ export interface Values {
   readonly slots?: boolean;
 }
 
-/** Of a device with slots. */
+/** Folder and values of a device with slots. */
 export const systemOf = (service: string): string => `/var/lib/${service}-system`;
 export const slottedValues = (service: string): Values => ({
   service,
@@ -23,7 +23,7 @@ export const slottedValues = (service: string): Values => ({
   slots: true,
 });
 
-/** What runs as root lies where neither the Core nor an update of it writes: in the tree of the loader. */
+/** Code that runs as root lies where neither the Core nor an update of it writes: in the tree of the loader. */
 const rootsOwn = ({ service, prefix, slots = false }: Values): Readonly<Record<string, string>> => {
   const code = slots ? `${systemOf(service)}/boot/current` : prefix;
   return { CODE: code, NODE: slots ? `${code}/bin/node` : `${code}/node_modules/.bin/node`, JS: slots ? 'js' : 'ts' };

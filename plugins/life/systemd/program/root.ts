@@ -13,7 +13,10 @@ export class Root {
     this.folder = resolve(folder);
   }
 
-  /** What `--root` says; without it the system of this machine. Throws a Failure before anything is written where that is none of systemd's. */
+  /**
+   * Root of `--root`; without it the system of this machine. Throws a Failure before anything is written where that
+   * has no systemd.
+   */
   static of(folder = '/'): Root {
     const root = new Root(folder);
     if (!existsSync(root.folder)) throw usage(`there is no folder ${folder}`);
@@ -71,7 +74,7 @@ export class Root {
   }
 }
 
-/** What a program of the system said; undefined where it is not installed. */
+/** Output of a program of the system; undefined where it is not installed. */
 export function runTool(
   program: string,
   ...args: readonly string[]

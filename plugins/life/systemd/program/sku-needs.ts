@@ -1,4 +1,4 @@
-/** What the Core's own unit must open for the plugins of a SKU. */
+/** Access that the Core's unit must open for the plugins of a SKU. */
 import type { SkuManifest } from '@device-core/plugin-api';
 
 export interface Needs {
@@ -15,7 +15,9 @@ type Need = (config: Config) => Partial<Needs>;
 const NODE = /^\/dev\/[A-Za-z0-9][A-Za-z0-9._/-]*$/;
 const CHIP = /^gpiochip\d{1,4}$/;
 
-/** Of plugins that open nodes of the host; those that reach out say so in their manifests (`network.outbound`). */
+/**
+ * Needs of plugins that open nodes of the host; those that reach out say so in their manifests (`network.outbound`).
+ */
 const NEEDS: Readonly<Record<string, Need>> = {
   'port-spidev': ({ device, dataReady, reset }) => {
     const chips = [dataReady, reset].flatMap((pin) => {

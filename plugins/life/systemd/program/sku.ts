@@ -23,14 +23,14 @@ export async function skuForService(file: string, service: string | undefined, c
   checked(file, checkout);
   const family = readSkuFamily(file);
   const { value: sku } = family;
-  // What it extends is not there on the device.
+  // The extended files are missing on the device.
   const source = family.files.length === 1 ? own : flatSkuText(family);
   const wrong = (line: string, text: string) =>
     new Failure(EXIT.answered, 'SKU_INVALID', `${file}: ${text}`, { hint: line });
   if (!('systemd' in sku.plugins))
     throw wrong(
       'add to its plugins: systemd: ^1.0.0',
-      'it has no plugin systemd, so nobody would say that the Core is ready',
+      'it has no plugin systemd, which reports that the Core is ready',
     );
   for (const [id, line] of Object.entries(sku.plugins))
     if (typeof line === 'object' && line.path !== undefined && !line.path.startsWith('/'))

@@ -34,14 +34,14 @@ export function wardenConfigOf(
     service,
     run: `/run/${service}`,
     state,
-    // Of an app that the SKU names by its folder: code lies below what is named here.
+    // An app that the SKU names by its folder has its code below these folders.
     code: [
       `${state}/app-store`,
       `${state}/apps`,
       ...trees.map((tree) => `${tree}/apps`),
       ...own.map((folder) => dirname(folder)),
     ],
-    // Of the system's own everybody reads what everybody finds: `static` apps see none of it.
+    // System folders are readable by all users in any case: `static` apps see none of them.
     read: ['/usr', prefix],
     programs: [...(slots ? trees.map((tree) => `${tree}/bin/node`) : [node]), '/usr/bin/python3', '/usr/bin/node'],
     uids: UIDS,

@@ -14,8 +14,8 @@ const CUT = ['UNAVAILABLE', 'UNREACHABLE', 'TIMEOUT'];
 type Context = Pick<ProgramContext, 'client' | 'out' | 'signal' | 'target'>;
 
 /**
- * What the device takes as `source`. A path that is here is made absolute, and sent where the device is another machine; one that is not here is of the
- * device. Throws a usage error for a folder that would have to be sent.
+ * Resolves `source` for the device. A local path is made absolute, and sent where the device is another machine; a
+ * path that does not exist here is one of the device. Throws a usage error for a folder that would have to be sent.
  */
 export async function sent(source: string, context: Context): Promise<string> {
   const file = resolve(source);

@@ -179,7 +179,7 @@ class Repository implements PackageSource {
 
   async fetchPackage({ path, bytes, sha256 }: OfferedPackage, to: string, options: PackageOptions): Promise<void> {
     const { signal } = options;
-    // What is whole already may have been cut off before it was looked at.
+    // A complete file may be left from a fetch that was cut off before its check.
     if (options.from < bytes)
       await this.#fetchTo(to, addressOf(path, sha256), { from: options.from, most: bytes, signal });
     const found = await measured(to, signal);
@@ -218,7 +218,7 @@ class Repository implements PackageSource {
   }
 }
 
-/** Where a target lies below the repository: by its content, so that it never changes. */
+/** Path of a target below the repository: named by its content, so that it never changes. */
 function addressOf(path: string, sha256: string): string {
   const at = path.lastIndexOf('/') + 1;
   const parts = [...path.slice(0, at).split('/'), `${sha256}.${path.slice(at)}`].filter((part) => part !== '');

@@ -1,6 +1,7 @@
 /**
- * What is known of a repository, from look to look: `known/`. A look works on a copy, `next/`, which takes its place when all of it was found good; so a look
- * that fails, or is cut off by a loss of power, leaves what was known before, and the newest root, timestamp and snapshot as a floor.
+ * Metadata of a repository, kept from look to look: `known/`. A look works on a copy, `next/`, which takes its place
+ * when all of it was found good; so a look that fails, or is cut off by a loss of power, leaves the former metadata,
+ * and the newest root, timestamp and snapshot as a floor.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -23,12 +24,12 @@ export class KeptMetadata {
     return join(this.#folder, 'known');
   }
 
-  /** Where a look works. */
+  /** Folder in which a look works. */
   get next(): string {
     return join(this.#folder, 'next');
   }
 
-  /** What is known. Rejects with the codes of a disk. */
+  /** Reads the known metadata. Rejects with the codes of a disk. */
   async read(): Promise<Files> {
     // Cut off between taking the former away and putting the new one in its place: it was whole by then.
     if (!existsSync(this.#known) && existsSync(join(this.next, 'root.json')))

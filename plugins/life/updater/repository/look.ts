@@ -39,13 +39,13 @@ export interface LookOptions {
   readonly log: Logger;
 }
 
-/** What a role says of a target. */
+/** Custom data of a target, signed by its role. */
 export type Custom = Readonly<Record<string, unknown>>;
 
 export interface Channel {
   /** Paths of all targets that it names. */
   readonly paths: readonly string[];
-  /** What TUF trusts to be there. */
+  /** The target, if TUF trusts it. */
   target(path: string): Promise<TargetFile | undefined>;
 }
 
@@ -58,7 +58,7 @@ interface Signed {
   };
 }
 
-/** What came over the network, and what kept it from coming. */
+/** Metadata that a look received, and the failure that ended it. */
 interface Seen {
   /** By the name of the file without its version; the newest of each. */
   readonly bodies: Map<string, Buffer>;
@@ -115,7 +115,7 @@ function emptyPathOf(channel: string): string {
   return packages ? `${channel}/-/-/-` : `${channel}/-/-/-/-`;
 }
 
-/** What the last look left, or the first root. */
+/** Metadata of the last look, or the first root. */
 async function known({ kept, root, requests, log }: LookOptions): Promise<Files> {
   let first: Buffer;
   try {
@@ -130,7 +130,7 @@ async function known({ kept, root, requests, log }: LookOptions): Promise<Files>
   if (mine === undefined) return new Map<string, Buffer>([['root.json', first]]);
   const version = versionOf(mine);
   if (version === undefined)
-    log.error({}, 'what was known of the repository is damaged; it begins with its first root');
+    log.error({}, 'the known metadata of the repository are damaged; it begins with its first root');
   // An image may bring a root that is newer: it was signed as a whole.
   if (version === undefined || (versionOf(first) ?? 0) > version)
     return new Map<string, Buffer>([...files, ['root.json', first]]);
@@ -207,7 +207,7 @@ async function stillGood(
 function expired(requests: Requests, name: string, ends: number, { set, floor }: KnownTime): CoreError {
   const day = Number.isNaN(ends) ? 'a day that is none' : new Date(ends).toISOString().slice(0, 10);
   if (set || !(ends > floor)) return requests.untrusted(`${name} ended on ${day}`);
-  const reason = `${name} of the repository ended on ${day}, if the clock is right, and nobody has set it`;
+  const reason = `${name} of the repository ended on ${day}, if the clock is right, and it was not set`;
   return new CoreError('UPDATE_REFUSED', { verb: 'look for', reason, rule: 'clock' });
 }
 

@@ -1,4 +1,4 @@
-/** What a channel of packages names, as far as its role may name it, and whether a file is what was named. */
+/** Packages that a channel names, as far as its role may name them, and the measure of a fetched file. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { storageError } from '@device-core/plugin-api/durable';
@@ -6,7 +6,7 @@ import { PACKAGE_OFFERS, type PackageNoun, packageOffer } from '@device-core/plu
 import type { OfferedPackage } from '../repository.ts';
 import type { Channel } from './look.ts';
 
-/** What is no package, or says of itself what its place does not, is left out: nobody can order it. */
+/** Targets that are no packages, or that contradict their path, are left out: they cannot be ordered. */
 export async function packagesIn(noun: PackageNoun, { paths, target }: Channel): Promise<readonly OfferedPackage[]> {
   const { channel } = PACKAGE_OFFERS[noun];
   const found: OfferedPackage[] = [];

@@ -26,12 +26,12 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const NETWORK: Readonly<Record<string, string>> = {
   ENOTFOUND: 'its name is not known here',
   EAI_AGAIN: 'no server of names answers',
-  ECONNREFUSED: 'nobody listens there',
+  ECONNREFUSED: 'no program listens there',
   ECONNRESET: 'the connection broke off',
   EHOSTUNREACH: 'there is no way to it',
   ENETUNREACH: 'there is no network',
   EPIPE: 'the connection broke off',
-  ETIMEDOUT: 'nobody answers',
+  ETIMEDOUT: 'no answer came',
 };
 
 /** A status that says that there is no such file; TUF has to know it. */
@@ -101,7 +101,7 @@ export class Requests implements Disposable {
     let url = new URL(path, this.#base);
     for (let count = 0; count <= MOST_REDIRECTS; count += 1) {
       const answer = await this.#request(url, from, signal);
-      // What is here is longer than what is there.
+      // The local file is longer than the remote one.
       const beyond = answer.statusCode === 416 && from > 0;
       if (!beyond && !REDIRECTS.has(answer.statusCode ?? 0)) return answer;
       answer.destroy();
@@ -175,7 +175,7 @@ export class Requests implements Disposable {
     while (await this.#timed(signal, piece, () => answer.destroy()));
   }
 
-  /** Where an answer begins. Throws for one that holds no file. */
+  /** First byte of an answer. Throws for an answer that holds no file. */
   #firstByte({ statusCode = 0, headers }: IncomingMessage, path: string, from: number): number {
     if (statusCode === 404 || statusCode === 403 || statusCode === 410)
       throw new Absent(this.name, path, statusCode === 410 ? 404 : statusCode);
@@ -228,7 +228,7 @@ export class Requests implements Disposable {
     if (message === 'aborted' || code.startsWith('HPE_') || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS'))
       return this.failed(`the connection broke off (${code === '' ? message : code})`, error);
     if (/CERT|SIGNATURE|TLS/.test(code)) return this.failed(`its certificate is not believed (${code})`, error);
-    // Of the disk, for whoever takes the chunks.
+    // Errors of the disk pass unchanged: the receiver of the chunks has its codes.
     if (syscall !== undefined) return error;
     return this.failed(message, error);
   }

@@ -71,7 +71,7 @@ function readme(version: string): string {
     `A support bundle of a Device Core ${version}, made ${new Date().toISOString()} by devicectl support-bundle.`,
     'Nothing sent it. It holds what its listing said: logs, settings, states, and what left the device.',
     'Secrets are hidden: by their names, by their looks, and wherever one stands that the device keeps.',
-    'Read it all the same before you hand it to somebody: names of apps, hosts and people stand in logs.',
+    'Read it all the same before you hand it on: names of apps, hosts and people stand in logs.',
     '',
   ].join('\n');
 }

@@ -13,7 +13,7 @@ interface Args {
 
 /** `devicectl voice listen` */
 export const program = defineProgram<Args>({
-  description: 'With a file the simulated microphone hears it, without one whoever speaks is heard.',
+  description: 'With a file the simulated microphone hears it, without one the people in the room are heard.',
   params: {
     type: 'object',
     properties: {

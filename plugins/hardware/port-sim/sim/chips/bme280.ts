@@ -34,16 +34,16 @@ interface Weather {
 
 export class Bme280 extends RegisterFile implements ScriptedChip {
   readonly kind = 'bme280';
-  readonly #around: ChipSurroundings;
+  readonly #surroundings: ChipSurroundings;
   #weather: Weather = { temperature: 21.5, pressure: 1_013.25, humidity: 45 };
   #wantsHumidity = false;
   #timer: Disposable | undefined;
   #id = CHIP_ID;
 
-  constructor(around: ChipSurroundings) {
-    super(around.address);
-    this.#around = around;
-    this.change(around.options);
+  constructor(surroundings: ChipSurroundings) {
+    super(surroundings.address);
+    this.#surroundings = surroundings;
+    this.change(surroundings.options);
     this.reset();
   }
 
@@ -102,7 +102,7 @@ export class Bme280 extends RegisterFile implements ScriptedChip {
     this.#wantsHumidity = humidity > 0;
     const ms = 1 + 2 * (samples(control >> 5) + samples((control >> 2) & 7) + humidity);
     this.registers[REG.status]! |= MEASURING;
-    const { clock } = this.#around;
+    const { clock } = this.#surroundings;
     this.#timer?.[Symbol.dispose]();
     this.#timer = clock.at(clock.now() + ms, () => {
       this.registers[REG.status]! &= ~MEASURING;

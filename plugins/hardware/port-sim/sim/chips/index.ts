@@ -5,7 +5,7 @@ import type { ChipSurroundings, ScriptedChip } from './chip.ts';
 import { Pn532Chip } from './pn532.ts';
 
 export const CHIPS: Readonly<Record<string, (surroundings: ChipSurroundings) => I2cTarget | ScriptedChip>> = {
-  bme280: (around) => new Bme280(around),
-  pn532: (around) => new Pn532Chip(around),
+  bme280: (surroundings) => new Bme280(surroundings),
+  pn532: (surroundings) => new Pn532Chip(surroundings),
   registers: ({ address }) => new RegisterFile(address),
 };

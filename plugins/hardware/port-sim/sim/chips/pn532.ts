@@ -14,7 +14,7 @@ const REFUSED = 0x14;
 export class Pn532Chip implements I2cTarget, ScriptedChip {
   readonly kind = 'pn532';
   readonly address: number;
-  readonly #around: ChipSurroundings;
+  readonly #surroundings: ChipSurroundings;
   #incoming: number[] = [];
   #outgoing: number[][] = [];
   #at = -1;
@@ -25,9 +25,9 @@ export class Pn532Chip implements I2cTarget, ScriptedChip {
   /** Fault: the tag is taken away after so many more writes. */
   #writesLeft = Number.POSITIVE_INFINITY;
 
-  constructor(around: ChipSurroundings) {
-    this.#around = around;
-    this.address = around.address;
+  constructor(surroundings: ChipSurroundings) {
+    this.#surroundings = surroundings;
+    this.address = surroundings.address;
   }
 
   /** `{tag: {uid, size?, locked?, ndef?: hex} | null}`, `{removeAfterWrites: n}`. */
@@ -64,7 +64,7 @@ export class Pn532Chip implements I2cTarget, ScriptedChip {
   read(): number {
     const frame = this.#outgoing[0];
     if (this.#at < 0) {
-      const ready = frame !== undefined && this.#around.clock.now() >= this.#readyAt;
+      const ready = frame !== undefined && this.#surroundings.clock.now() >= this.#readyAt;
       this.#at = ready ? 0 : Number.MAX_SAFE_INTEGER;
       return ready ? 1 : 0;
     }
@@ -76,7 +76,7 @@ export class Pn532Chip implements I2cTarget, ScriptedChip {
     if (this.#incoming.length > 0) this.#take(this.#incoming);
     else if (this.#at > 0 && this.#at < Number.MAX_SAFE_INTEGER) {
       this.#outgoing.shift();
-      this.#readyAt = this.#around.clock.now() + WORK_MS;
+      this.#readyAt = this.#surroundings.clock.now() + WORK_MS;
     }
     this.#incoming = [];
     this.#at = -1;
@@ -91,7 +91,7 @@ export class Pn532Chip implements I2cTarget, ScriptedChip {
     const [, command = 0, ...parameters] = body;
     const answer = this.#run(command, parameters);
     this.#outgoing = [ACKNOWLEDGE, answer ? frame([0xd5, command + 1, ...answer]) : SYNTAX_ERROR];
-    this.#readyAt = this.#around.clock.now() + (command === 0x4a ? SEARCH_MS : WORK_MS);
+    this.#readyAt = this.#surroundings.clock.now() + (command === 0x4a ? SEARCH_MS : WORK_MS);
   }
 
   #run(command: number, parameters: readonly number[]): readonly number[] | undefined {

@@ -1,4 +1,4 @@
-/** What is said to somebody. Pure: it is tested without a device. */
+/** Greeting for a name. Pure: it is tested without a device. */
 export function greet(greeting, name) {
   return `${greeting}, ${name}!`;
 }

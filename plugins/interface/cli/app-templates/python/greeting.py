@@ -1,3 +1,3 @@
 def greet(greeting, name):
-    """What is said to somebody. Pure: it is tested without a device."""
+    """Greeting for a name. Pure: it is tested without a device."""
     return f"{greeting}, {name}!"

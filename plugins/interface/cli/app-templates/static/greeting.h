@@ -1,4 +1,4 @@
 #include <stddef.h>
 
-/* What is said to somebody. A name that is too long for `out` is cut. */
+/* Greeting for a name. A name that is too long for `out` is cut. */
 void greet(char *out, size_t size, const char *name);

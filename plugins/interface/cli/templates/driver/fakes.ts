@@ -1,4 +1,4 @@
-/** What stands in for the services that the plugin uses: the tests start it with this, and so does `devicectl plugin check`. */
+/** Fakes of the services that the plugin uses: the tests start it with them, and so does `devicectl plugin check`. */
 import { CoreError, steadyMs } from '@device-core/plugin-api';
 import { type I2c, i2c } from '@device-core/plugin-api/services/i2c';
 import {

@@ -24,7 +24,7 @@ export interface Words {
 export function greetOperation({ greeting, short, greeted, sign }: Words): Operation<Params, Result> {
   return {
     name: 'pluginId.greet',
-    summary: 'greet somebody',
+    summary: 'greet a person',
     params: {
       type: 'object',
       additionalProperties: false,
@@ -39,7 +39,7 @@ export function greetOperation({ greeting, short, greeted, sign }: Words): Opera
     rest: { method: 'GET', path: '/plugin-id/greet' },
     errors: ['UNAVAILABLE', 'SECRET_NOT_FOUND', 'SECRETS_LOCKED'],
     async run({ name }) {
-      if (name === 'nobody') throw new CoreError('UNAVAILABLE', { what: name, reason: 'there is nobody to greet' });
+      if (name === 'nobody') throw new CoreError('UNAVAILABLE', { what: name, reason: 'no person has this name' });
       const text = short() ? `${greeting}!` : `${greeting}, ${name}!`;
       const signature = await sign(text);
       greeted();

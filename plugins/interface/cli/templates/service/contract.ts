@@ -1,8 +1,8 @@
 import { serviceRef } from '@device-core/plugin-api';
 
 /**
- * What plugin-id offers to other plugins. Every method returns a promise, an AsyncIterable or a Disposable, and takes values that can be cloned
- * or callbacks: then its users do not notice on which side of a process border it runs.
+ * Service of plugin-id for other plugins. Every method returns a promise, an AsyncIterable or a Disposable, and takes
+ * values that can be cloned or callbacks: then its users do not notice on which side of a process border it runs.
  */
 export interface PluginIdService {
   /** How often `name` was counted, this time included. Rejects with PARAMS_INVALID when it is empty or one name too many. */

@@ -3,7 +3,7 @@ import { CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 const ROWS = [697, 770, 852, 941];
 const COLUMNS = [1209, 1336, 1477];
 const KEYS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'star', 'zero', 'pound'];
-/** Of what is heard, the part that the two tones of a key must make up. */
+/** Share of the sound that the two tones of a key must make up. */
 const PART = 0.6;
 /** Mean power of a sample below which nothing is a tone. */
 const SILENCE = 10_000;

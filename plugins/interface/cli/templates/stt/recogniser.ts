@@ -18,8 +18,8 @@ export class Recogniser implements SttEngine {
     let key: string | undefined;
     let lasted = 0;
     for await (const { samples } of frames) {
-      // Who does not want to know any more has stopped the frames, or will: the reason is told by the error.
-      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'nobody waits for it' });
+      // A caller that cancels has stopped the frames, or will: the error carries the reason.
+      if (signal.aborted) throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'the caller no longer waits' });
       const now = keyOf(samples);
       lasted = now === key ? lasted + 1 : 1;
       key = now;

@@ -1,4 +1,6 @@
-/** What stands in for the services that the plugin requires: the tests start it with this, and so does `devicectl plugin check`. */
+/**
+ * Fakes of the services that the plugin requires: the tests start it with them, and so does `devicectl plugin check`.
+ */
 import { type EngineDescription, type Speech, speech, type TtsEngine } from '@device-core/plugin-api/services/speech';
 import { given } from '@device-core/plugin-api/testing';
 

@@ -22,7 +22,8 @@ export class MorseVoice implements TtsEngine {
     }
     for (const word of text.split(/\s+/)) {
       const samples = beepsOf(word).flatMap(({ dots, pause }) => [...beep(dots, frequency), ...beep(pause, 0)]);
-      if (signal?.aborted) throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'nobody wants to hear it' });
+      if (signal?.aborted)
+        throw new CoreError('CANCELLED', { what: 'plugin-id', reason: 'the caller no longer listens' });
       if (samples.length > 0) yield { rate: RATE, samples: Int16Array.from([...samples, ...beep(4, 0)]) };
     }
   }

@@ -8,7 +8,7 @@ export interface ErrorBody {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** What the Core answered instead. `OFFLINE` is ours: nobody answered. */
+/** Error answer of the Core. `OFFLINE` is the page's own code: no answer came. */
 export class ApiError extends Error {
   readonly code: string;
   readonly status: number;

@@ -66,7 +66,7 @@ const MOST_UNSENT = 512 * 1024;
 const wants = new Map<number, Want>();
 let next = 1;
 let socket: WebSocket | undefined;
-/** Who dials is the last who began; the others find that out and stop. */
+/** Number of the newest dial; older ones compare it and stop. */
 let dials = 0;
 let tries = 0;
 let pending: ReturnType<typeof setTimeout> | undefined;
@@ -132,7 +132,7 @@ function leave(): void {
   clearTimeout(pending);
   pending = undefined;
   dials += 1;
-  socket?.close(1000, 'nobody follows');
+  socket?.close(1000, 'no subscription is left');
   socket = undefined;
   liveState.value = 'off';
 }

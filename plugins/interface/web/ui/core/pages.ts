@@ -14,7 +14,7 @@ export interface PageEntry {
   readonly needs?: string;
   /** It is reached by other ways than the menu. */
   readonly hidden?: true;
-  /** What the search finds on it: `pages/<id>/entries.ts`, fetched when the search is opened. */
+  /** Search entries of the page: `pages/<id>/entries.ts`, fetched when the search is opened. */
   readonly entries?: () => Promise<{ readonly entries: Entries }>;
   readonly load: () => Promise<{ readonly Page: FunctionComponent<PageProps> }>;
 }

@@ -1,4 +1,4 @@
-/** Where the reader is: `#/apps/com.example?tab=grants` is page `apps`, the rest `['com.example']`, and a query. */
+/** Address of the reader: `#/apps/com.example?tab=grants` is page `apps`, the rest `['com.example']`, and a query. */
 import { signal } from '@preact/signals';
 import { link } from './link.ts';
 
@@ -10,7 +10,7 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-/** What a page is given: what stands in the address after it, `#/apps/com.example` has `['com.example']`. */
+/** Props of a page: the rest of the address after its id, `#/apps/com.example` has `['com.example']`. */
 export type PageProps = Pick<Route, 'rest' | 'query'>;
 
 export const START = 'overview';

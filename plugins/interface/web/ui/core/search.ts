@@ -1,6 +1,6 @@
 /**
- * What the search of the page finds. A page offers `pages/<id>/entries.ts` with `entries()` and names it in its row of core/pages.ts; it is fetched and
- * asked when somebody opens the search, never before.
+ * Search of the page. A page offers `pages/<id>/entries.ts` with `entries()` and names it in its row of
+ * core/pages.ts; the file is fetched and called when the search is opened, never before.
  */
 /** In the order in which equally good ones are shown. */
 export const KINDS = [
@@ -18,15 +18,15 @@ export type EntryKind = (typeof KINDS)[number];
 
 export interface Entry {
   readonly kind: EntryKind;
-  /** What is read first. Text of an app may stand here: it is shown as text. */
+  /** First line of the entry. Text of an app may stand here: it is shown as text. */
   readonly title: string;
   /** A second line, quieter; it is searched, too, and counts less. */
   readonly note?: string;
-  /** Where it leads: `link(...)`. */
+  /** Link of the entry: `link(...)`. */
   readonly href: string;
   /** Further words that it is found by, in any language; never shown. */
   readonly words?: readonly string[];
-  /** Of parts/icon.ts. */
+  /** A name of parts/icon.ts. */
   readonly icon?: string;
 }
 

@@ -1,4 +1,7 @@
-/** Who is signed in in this tab. The token lies in sessionStorage: of this tab, of this origin with its port, and no cookie. */
+/**
+ * Session of this tab. The token lies in sessionStorage: bound to this tab and this origin with its port, and no
+ * cookie.
+ */
 import { signal } from '@preact/signals';
 
 export interface Session {
@@ -6,7 +9,7 @@ export interface Session {
   readonly name: string;
   readonly role: 'viewer' | 'operator';
   readonly until: number;
-  /** Of a browser that stays signed in. */
+  /** Id of a browser that stays signed in. */
   readonly browser?: string;
 }
 

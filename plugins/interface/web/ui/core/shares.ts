@@ -27,7 +27,7 @@ interface Entry {
   shown: Shown | undefined;
   /** Time of the answer: by the clock of the device, and by ours. */
   at: number | undefined;
-  came: number;
+  arrived: number;
   pending: AbortController | undefined;
   /** The pending answer must be younger than this time of the device; 0 asks for nothing more. */
   wanted: number;
@@ -51,7 +51,7 @@ export class Shares {
   join(key: string, ask: Ask, user: User): Joined {
     this.#sweep();
     const entry = this.#entries.get(key) ?? {
-      ...{ ask, users: new Set<User>(), shown: undefined, at: undefined, came: 0, pending: undefined, wanted: 0 },
+      ...{ ask, users: new Set<User>(), shown: undefined, at: undefined, arrived: 0, pending: undefined, wanted: 0 },
     };
     this.#entries.set(key, entry);
     entry.users.add(user);
@@ -91,7 +91,7 @@ export class Shares {
     const settle = (shown: Shown, at: number | undefined): void => {
       if (over.signal.aborted) return;
       entry.pending = undefined;
-      [entry.shown, entry.at, entry.came] = [shown, at, this.#now()];
+      [entry.shown, entry.at, entry.arrived] = [shown, at, this.#now()];
       for (const user of entry.users) user(shown);
       if (entry.wanted > 0 && entry.users.size > 0 && !isYounger(at, entry.wanted)) this.#ask(entry);
     };
@@ -101,8 +101,8 @@ export class Shares {
     );
   }
 
-  #isFresh({ shown, came }: Entry): boolean {
-    return shown !== undefined && shown.error === undefined && this.#now() - came < FRESH_MS;
+  #isFresh({ shown, arrived }: Entry): boolean {
+    return shown !== undefined && shown.error === undefined && this.#now() - arrived < FRESH_MS;
   }
 
   #sweep(): void {

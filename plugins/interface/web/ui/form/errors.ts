@@ -1,4 +1,4 @@
-/** What the Core said of a value, brought to the field that it is about. */
+/** Errors of the Core about a value, mapped to the fields of the form. */
 
 export interface FieldError {
   /** A JSON pointer (`/steps/0/name`) or a member as the Core names it (`steps[0].name`); empty for the value as a whole. */

@@ -30,7 +30,7 @@ export interface FormProps {
   /** `whole` is false while a field holds a text that is no value, so there is nothing to send yet. */
   readonly onChange: (value: unknown, whole: boolean) => void;
   readonly errors?: readonly FieldError[];
-  /** Of the value as a whole, where it is one field. Otherwise the title of the schema. */
+  /** Label of a value that is one field as a whole. Otherwise the title of the schema. */
   readonly label?: string;
   /** The label is for screen readers alone. */
   readonly quiet?: boolean;
@@ -50,7 +50,7 @@ interface FieldProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** What every field of a form has in common. */
+/** Props that every field of a form shares. */
 interface Shared {
   readonly root: Schema;
   readonly disabled: boolean;
@@ -209,7 +209,7 @@ const messages = (errors: readonly FieldError[]): string | undefined =>
     ? undefined
     : errors.map(({ at, message }) => (at === '' ? message : `${at}: ${message}`)).join(' ');
 
-/** What it is, and within what limits. */
+/** Description and limits of a field. */
 function hintOf(own: Schema, control: Control, { required, value, depth }: FieldProps): string {
   const parts = [typeof own.description === 'string' ? sentence(own.description) : ''];
   if (control.kind === 'number') {

@@ -1,6 +1,6 @@
 /**
- * What of a JSON Schema becomes which control. Pure: no browser here. The form never judges a value, for the Core alone does; it only never makes one
- * of another type than the schema says. What is not understood is edited as JSON.
+ * Maps a JSON Schema to controls. Pure: no browser here. The form never judges a value, for the Core alone does; it
+ * only never makes one of another type than the schema says. A schema that is not understood is edited as JSON.
  */
 
 export type Schema = Readonly<Record<string, unknown>>;
@@ -140,7 +140,7 @@ export function fits(control: Control, value: unknown): boolean {
   }
 }
 
-/** What somebody typed, as the value that it stands for. An empty field is `undefined`, "not set", unless a text must be there. */
+/** Value of a typed text. An empty field is `undefined`, "not set", unless a text must be there. */
 export function typed(control: Control, text: string, required: boolean): { readonly value: unknown } | 'no value' {
   if (control.kind === 'text') return { value: text === '' && !required ? undefined : text };
   if (text.trim() === '') return { value: undefined };
@@ -178,7 +178,7 @@ export function withItem(list: unknown, at: number, value: unknown, required: bo
   return items.length === 0 && !required ? undefined : items;
 }
 
-/** What a new item of a list begins as. */
+/** Initial value of a new item of a list. */
 export function startOf(schema: Schema, root: Schema, depth = 0): unknown {
   const own = resolved(schema, root);
   if (own.default !== undefined) return structuredClone(own.default);

@@ -83,11 +83,11 @@ export function useEvents(filters: readonly string[], then: (items: readonly Ite
     let isGreeting = false;
     const flush = () => {
       timer = undefined;
-      const came = items;
+      const arrived = items;
       items = [];
-      if (isGreeting) greetings.add(came);
+      if (isGreeting) greetings.add(arrived);
       isGreeting = false;
-      latest.current(came);
+      latest.current(arrived);
     };
     const later = () => {
       timer ??= setTimeout(flush, ms);
@@ -100,7 +100,7 @@ export function useEvents(filters: readonly string[], then: (items: readonly Ite
           items.push(item);
           later();
         },
-        // What happened before nobody told: also the first time, as the list may have been asked before.
+        // Events before the stream opened were missed: also the first time, as the list may have been asked before.
         opened: (lost) => {
           isGreeting = !lost;
           later();

@@ -13,7 +13,7 @@ export interface ButtonProps {
   readonly icon?: IconName;
   /** For a button of an icon alone. */
   readonly label?: string;
-  /** What it does changes the device: viewers cannot press it. */
+  /** The button changes the device: viewers cannot press it. */
   readonly writes?: boolean;
   readonly disabled?: boolean;
   readonly pressed?: boolean;

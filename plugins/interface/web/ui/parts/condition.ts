@@ -103,8 +103,8 @@ export function troublesOf(rows: readonly Row[], health: Health | undefined): re
         ],
   );
   const found = [...rows.flatMap((row) => troubleOf(row) ?? []), ...others];
-  // What a plugin said of its budget is told with the plugin; the rest of the warnings is of the device.
-  // While plugins come and go, others do without them for a moment, and say so.
+  // Warnings about the budget of a plugin stand with the plugin; the other warnings are about the device. While
+  // plugins come and go, others do without them for a moment, and say so.
   const warned = (rows.some(({ settling }) => settling) ? [] : (health?.warnings ?? []))
     .filter(({ code }) => code !== 'STALL' && code !== 'BUSY')
     .map(({ code, message }, index): Trouble => {

@@ -1,4 +1,4 @@
-/** Who takes the processor and the memory: plugins, apps, and the Core itself. */
+/** CPU and memory of plugins, apps, and the Core itself. */
 import { useEffect } from 'preact/hooks';
 import { link } from '../core/route.ts';
 import { useAsk, useVisible } from './ask.ts';

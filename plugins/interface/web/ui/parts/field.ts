@@ -75,7 +75,7 @@ export function SliderField(
     readonly min: number;
     readonly max: number;
     readonly step?: number;
-    /** What stands beside it: the value with its unit. */
+    /** Text beside the slider: the value with its unit. */
     readonly shown?: string;
     readonly onInput: (value: number) => void;
   },

@@ -1,6 +1,6 @@
 /** Files that come from the reader's disk, and that go there. */
 
-/** What was chosen; the same file can be chosen again afterwards, for it may have changed. */
+/** The chosen file; the same file can be chosen again afterwards, for it may have changed. */
 export function chosenFile(event: Event): File | undefined {
   const input = event.currentTarget as HTMLInputElement;
   const file = input.files?.[0];

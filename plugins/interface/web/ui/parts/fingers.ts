@@ -1,7 +1,7 @@
 /** Fingers, pens and mice on a picture of the panel, told to the Core one event after the other. */
 import { api } from '../core/api.ts';
 
-/** Of one panel: `display.touch` names fingers 0 to 9. */
+/** Most fingers of one panel: `display.touch` names fingers 0 to 9. */
 const MOST_FINGERS = 10;
 /** Events that wait; moves beyond it are left out, for the last one says where the finger is. */
 const MOST_WAITING = 32;
@@ -86,7 +86,7 @@ export class Fingers {
       try {
         await api.post(this.#path, touch);
       } catch (error) {
-        // What follows means nothing without it, but a finger that is down has to be lifted.
+        // Later touches mean nothing without the lost one, but a finger that is down has to be lifted.
         this.#waiting = this.#waiting.filter(({ phase }) => phase === 'up' || phase === 'cancel');
         this.#failed(error);
       }

@@ -70,7 +70,7 @@ export function Problem({ error, again }: { error: unknown; again?: () => void }
   return html`<div class="problem" role="alert"><${Icon} name="warn" /><div><p>${message} <code>${code}</code></p>${typeof missing === 'string' && html`<p class="note">${common('missing')}: <code>${missing}</code></p>`}${typeof line === 'string' && html`<p class="note">${common('grant')}: <code>${line}</code></p>`}${again && html`<${Button} kind="quiet" onClick=${again}>${common('again')}<//>`}</div></div>`;
 }
 
-/** What a hook of `ask.ts` has: loading, a problem, or the thing itself. */
+/** View of a result of a hook of `ask.ts`: loading, a problem, or the data. */
 export function Answer<T>(props: {
   of: { readonly data: T | undefined; readonly error: unknown; readonly reload: () => void };
   children: (data: T) => ComponentChildren;

@@ -27,7 +27,7 @@ export interface LogEntry {
 }
 
 export interface LogLine extends LogEntry {
-  /** Of this page: each line has its own. */
+  /** Number of the line, counted by this page alone. */
   readonly seq: number;
   /** Lines are missing before this one. */
   readonly gap?: true;
@@ -35,7 +35,7 @@ export interface LogLine extends LogEntry {
 
 /** More are let go, the oldest first. */
 const MOST = 10_000;
-/** What the stream brings again of what was there when it is opened. */
+/** Earlier lines that the stream repeats when it is opened. */
 const TAIL = 1000;
 const DRAW_MS = 120;
 /** The end of what the stream brings again is not marked: after so long without the line that was last, it is a gap. */

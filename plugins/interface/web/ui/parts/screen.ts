@@ -16,7 +16,7 @@ const SHOWN_MS = 1_000;
 /** Two clocks that agree better than this are taken to be one. */
 const SAME_CLOCK_MS = 1_000;
 
-/** What came in the last second. */
+/** Frames of the last second. */
 export interface ScreenRate {
   readonly width: number;
   readonly height: number;
@@ -34,7 +34,7 @@ interface ScreenProps {
   readonly label: string;
   /** Touching reaches the device; viewers only look. */
   readonly touchable?: boolean;
-  /** Where touches go; `/display/input` if absent. */
+  /** Path for touches; `/display/input` if absent. */
   readonly touches?: string;
   /** Nothing is lit, so nothing is shown. */
   readonly dark?: boolean;

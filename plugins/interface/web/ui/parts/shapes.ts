@@ -1,4 +1,4 @@
-/** What the Core tells of plugins, as far as these pages show it. */
+/** Answers of the Core about plugins, as far as these pages show them. */
 export type PluginState = 'active' | 'waiting' | 'starting' | 'stopping' | 'stopped' | 'failed' | 'quarantined';
 
 export interface Plugin {

@@ -18,7 +18,7 @@ export function Table<T>(props: {
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
-  /** Where a click on the row leads. */
+  /** Link of a row; a click follows it. */
   readonly href?: (row: T) => string;
   readonly empty?: string;
   readonly most?: number;
@@ -40,7 +40,7 @@ export function Table<T>(props: {
   const order = (at: number) => (sort?.column === at ? (sort.down ? 'descending' : 'ascending') : undefined);
   const cell = (row: T, column: Column<T>, at: number) =>
     html`<td key=${at} class=${column.number ? 'number' : ''} data-title=${column.title}>${at === 0 && props.href ? html`<a class="row-link" href=${props.href(row)}>${column.cell(row) || '–'}</a>` : column.cell(row)}</td>`;
-  // Where nothing in it takes the focus, a wide table is scrolled by keys all the same.
+  // A wide table without focusable parts takes the focus itself, so that keys scroll it.
   const still = !props.href && !props.columns.some(({ by: sorts }) => sorts);
   return html`<div class="table" tabindex=${still ? 0 : undefined} role=${still ? 'group' : undefined} aria-label=${still ? props.label : undefined}><table aria-label=${props.label}><thead><tr>${props.columns.map((column, at) => html`<th key=${at} scope="col" class=${column.number ? 'number' : ''} aria-sort=${order(at)}>${title(column, at)}</th>`)}</tr></thead><tbody>${sorted.slice(0, most).map((row) => html`<tr key=${props.rowKey(row)} class=${props.href ? 'linked' : ''}>${props.columns.map((column, at) => cell(row, column, at))}</tr>`)}</tbody></table>${sorted.length > most && html`<button type="button" class="button quiet" onClick=${() => setMost(most * 4)}>+ ${sorted.length - most}</button>`}</div>`;
 }

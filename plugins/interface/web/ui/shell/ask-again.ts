@@ -1,4 +1,4 @@
-/** What asks the person before a sensitive act; fetched when something is asked for the first time. */
+/** Loader of the dialog that confirms a sensitive act; it is fetched at the first such act. */
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';

@@ -80,7 +80,7 @@ async function leave(): Promise<void> {
   const mine = session.value;
   // The Core may be gone: the token is forgotten here all the same.
   const ids = [stays.value, mine?.id].filter((id) => id !== undefined);
-  // Who leaves does not stay signed in: not here, and not by the key that the device has.
+  // Leaving ends a lasting sign-in, too: the key of this browser and the sessions on the device.
   if (stays.value !== undefined) await (await fetched(import('../core/staying.ts'))).forgetBrowser();
   for (const id of ids) await api.delete(`/sessions/${id}`).catch(() => undefined);
   endSession('left');

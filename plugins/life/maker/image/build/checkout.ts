@@ -7,7 +7,7 @@ import type { Content } from '../list.ts';
 
 export interface LockedPackage {
   readonly version?: string;
-  /** Of another package, which stands in for this one. */
+  /** Name of another package, which stands in for this one. */
   readonly name?: string;
   readonly license?: string;
   readonly integrity?: string;
@@ -24,7 +24,7 @@ interface PackageFile {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 }
 
-/** What of the checkout an image is made of: where this changed, the commit does not say what is in it. */
+/** Paths of the checkout that go into an image: a change here means that the commit does not describe the image. */
 const PARTS = ['kernel', 'manifests', 'plugin-api', 'plugins', 'package.json', 'package-lock.json', 'LICENSE'];
 
 export class Checkout {
@@ -59,7 +59,7 @@ export class Checkout {
   get time(): number {
     const said = process.env.SOURCE_DATE_EPOCH ?? this.#git('log', '-1', '--format=%ct');
     if (said !== undefined && /^\d{1,12}$/.test(said.trim())) return Number(said);
-    throw usage('nobody says when this was built', 'build from a commit, or set SOURCE_DATE_EPOCH');
+    throw usage('the time of this build is unknown', 'build from a commit, or set SOURCE_DATE_EPOCH');
   }
 
   /** The first file of what goes into an image that is not as the commit has it. */

@@ -1,4 +1,4 @@
-/** What belongs in the image of a SKU, from a checkout. */
+/** Contents of the image of a SKU, from a checkout. */
 import { posix } from 'node:path';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 import type { Content } from '../list.ts';
@@ -11,7 +11,7 @@ import type { BuiltSku } from './sku.ts';
 
 const API = 'plugin-api';
 export const API_FOLDER = 'node_modules/@device-core/plugin-api';
-/** Where the SKU of the device lies in its image. */
+/** Path of the SKU of the device in its image. */
 export const skuPlace = (id: string): string => `manifests/skus/${id}.yaml`;
 /** Text for a browser or for a scaffold: not modules of this image, whatever their names. */
 const TEXTS = /^plugins\/interface\/(web\/ui|cli\/(app-)?templates)\//;

@@ -41,7 +41,7 @@ export interface Built extends ImageList {
   readonly changed?: string;
 }
 
-/** What is in the image of a SKU, and its list; nothing is started and nothing is written. */
+/** Computes the contents and the list of the image of a SKU; nothing is started and nothing is written. */
 export function buildImage(checkout: Checkout, args: Pick<BuildArgs, 'sku' | 'version' | 'notes' | 'severity'>): Built {
   const sku = skuOf(resolve(args.sku), checkout);
   const { contents, packages } = contentsOf(checkout, sku);
@@ -97,7 +97,7 @@ export const program = defineProgram<BuildArgs>({
   },
 });
 
-/** What is there is replaced by an image, so it has to be one. */
+/** The target folder is replaced, so it has to be an image. */
 function refuseForeign(folder: string): void {
   if (!existsSync(folder) || existsSync(join(folder, IMAGE_LIST))) return;
   if (readdirSync(folder).length > 0) throw usage(`${folder} is there, and is no image`, 'name another folder');
@@ -169,6 +169,6 @@ async function told(out: ProgramOutput, { image, hash, folder, trials, signed, c
   await out.line(`  ${hash}`);
   for (const line of trials.flatMap(trialLines)) await out.line(line);
   if (changed !== undefined) await out.line(`  holds what no commit has: ${changed} and maybe more`);
-  if (signed === 0) await out.line('  nobody signed it: no device will take it (devicectl keys sign)');
+  if (signed === 0) await out.line('  it has no signature: no device will take it (devicectl keys sign)');
   await out.line(`  built in ${(ms / 1000).toFixed(1)} s`);
 }

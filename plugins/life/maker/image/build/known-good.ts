@@ -1,4 +1,4 @@
-/** What the Core would find out of its manifests at every start: found out once, here, and signed with the rest. */
+/** Facts that the Core would derive from its manifests at every start: derived once, here, and signed with the rest. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

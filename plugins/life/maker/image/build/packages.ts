@@ -8,7 +8,7 @@ const LEFT_OUT = [
   /\.(d\.[cm]?ts|[cm]?ts|map|md|markdown|tsbuildinfo)$/i,
   /(^|\/)(tests?|__tests__|examples?|benchmarks?|\.github|\.bin|node_modules)$/,
   /(^|\/)\.(npmignore|gitignore|eslintrc(\.\w+)?|editorconfig|prettierrc|nycrc|travis\.yml|gitattributes)$/,
-  // What an addon was built of, and where.
+  // Sources and build files of an addon.
   /\.(h|hh|hpp|c|cc|cpp|gyp|gypi|mk|Makefile)$|(^|\/)(Makefile|obj\.target|\.deps)$/,
 ];
 

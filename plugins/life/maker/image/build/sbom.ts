@@ -81,7 +81,7 @@ function library(name: string, version: string, license: string): Component & { 
   };
 }
 
-/** Of the files, so that the same image has the same. */
+/** Derived from the files, so that the same image has the same UUID. */
 function uuidOf(contents: Contents): string {
   const hash = createHash('sha256');
   for (const path of [...contents.keys()].sort()) hash.update(`${path}\0${sha256(contents.get(path)!.bytes())}\n`);

@@ -19,14 +19,14 @@ export interface BuiltSku {
   readonly sku: SkuManifest;
   /** Flat, as it lies in the image. */
   readonly text: string;
-  /** Of the SKU and of safe mode, by id. */
+  /** Plugins of the SKU and of safe mode, by id. */
   readonly plugins: readonly BuiltPlugin[];
   /** Plugin of the SKU -> version. */
   readonly lock: Readonly<Record<string, string>>;
   readonly state: Readonly<Record<string, StateForms>>;
 }
 
-/** What `check --json` says of a SKU, as far as images need it. */
+/** Result of `check --json` for a SKU, as far as images need it. */
 interface Resolved {
   readonly sku: SkuManifest;
   readonly plugins: readonly {
@@ -45,7 +45,7 @@ export function skuOf(file: string, checkout: Checkout): BuiltSku {
   const { sku, plugins } = resolved(file, checkout);
   const refuse = (text: string, hint: string) =>
     new Failure(EXIT.answered, 'SKU_INVALID', `${file}: ${text}`, { hint });
-  if (sku.id === 'safe-mode') throw refuse('its id is that of safe mode', 'give it a name of its own');
+  if (sku.id === 'safe-mode') throw refuse('its id is that of safe mode', 'give it another name');
   for (const { id, tree } of plugins)
     if (!tree)
       throw refuse(

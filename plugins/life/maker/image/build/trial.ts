@@ -24,13 +24,13 @@ interface Line {
 
 const LONGEST_MS = 180_000;
 const LOG_WARN = 40;
-/** What is missing in an image, and not on this machine. */
+/** Errors of parts missing in the image rather than on this machine. */
 const NOT_THERE = /Cannot find (module|package)|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|is not exported from package/;
 
 /** Apps of a product are started by its warden, which systemd runs on the device: a desk has none, and that is no fault of the image. */
 const NO_WARDEN = /cannot reach the warden\b/;
 
-/** What a person is told of a trial. */
+/** Report of a trial for people. */
 export function trialLines({ mode, state, ms, missing }: Trial): readonly string[] {
   const all = Object.entries(missing);
   const others = all.filter(([, reason]) => !NO_WARDEN.test(reason));

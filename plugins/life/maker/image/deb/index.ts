@@ -14,7 +14,7 @@ import { unpack } from '../write.ts';
 import { control, SCRIPTS } from './scripts.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../../../../..');
-/** Of the tree that `system install` writes to: what it asked systemd to make there is made on the device. */
+/** Folders taken from the tree that `system install` writes to: its other folders are made by systemd on the device. */
 const OURS = ['usr', 'etc/systemd', 'etc/apparmor.d'];
 const FIRST = 'plugins/life/maker/image/install/first.ts';
 
@@ -49,7 +49,7 @@ export const program = defineProgram<Args>({
     const folder = mkdtempSync(join(tmpdir(), 'device-deb-'));
     try {
       using source = openImage(args.image);
-      // What no device would take is found here, not by dpkg on each of them.
+      // An image that no device would take is refused here, not by dpkg on each of them.
       signers(args.image, source, keys);
       checkFiles(args.image, source);
       const service = serviceOf(source);

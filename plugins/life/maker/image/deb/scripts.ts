@@ -1,4 +1,4 @@
-/** What dpkg reads and runs of a package. */
+/** Files and scripts of a package for dpkg. */
 
 import type { Image } from '@device-core/plugin-api/image';
 import { EXIT, Failure } from '@device-core/plugin-api/program';

@@ -1,6 +1,7 @@
 /**
- * What a Debian package runs on the device when it is configured: the first time it makes a device of the image that it brings; afterwards it puts the
- * loader right and leaves the image to the updater. It imports Node and what needs no package. `first.js SERVICE`; exit code 10: there is a device already.
+ * Runs when a Debian package is configured on the device: the first time it makes a device of the image that it
+ * brings; afterwards it puts the loader right and leaves the image to the updater. It imports Node and modules that
+ * need no package. `first.js SERVICE`; exit code 10: there is a device already.
  */
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

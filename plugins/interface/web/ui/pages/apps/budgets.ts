@@ -1,4 +1,4 @@
-/** What an app takes against what it may, over the time that the page is open. */
+/** Usage of an app against its budgets, over the time that the page is open. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useAsk, useEvents, useVisible } from '../../parts/ask.ts';

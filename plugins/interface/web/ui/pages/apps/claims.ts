@@ -1,4 +1,7 @@
-/** What an app asks for, one capability each: what it allows in our words, and why in those of the app. */
+/**
+ * Capabilities that an app asks for, one row each: the permission in words of the device, and the reason in those of
+ * the app.
+ */
 
 import { html } from 'htm/preact';
 import { useId } from 'preact/hooks';

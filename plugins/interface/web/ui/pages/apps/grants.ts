@@ -1,4 +1,7 @@
-/** What one app may do: each capability that it asks for, by which rule, what it used of it and when; to give and to take back. */
+/**
+ * Grants of one app: each capability that it asks for, the rule that decided, its uses and their times; to grant and
+ * to revoke.
+ */
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
@@ -68,7 +71,7 @@ function Grant({
   return html`<${RightText} right=${ask} aside=${html`<span class="apps-claim-aside"><${Verdict} of=${ask.verdict} />${button}</span>`} /><p class="note">${text('byRule')} <code>${clean(datedText(ask.by.line))}</code></p>${ask.verdict === 'granted' && html`<p class="note">${text(used ? 'used' : 'unused')}</p>`}${ask.verdict !== 'granted' && ask.grantable === false && html`<p class="note apps-line">${text('onlySku')} <code>${sku}</code><${Copy} text=${sku} /></p>`}`;
 }
 
-/** What it was refused and does not ask for. */
+/** Refused capabilities that the manifest does not ask for. */
 function Refused({ id, uses }: { id: string; uses: Uses | undefined }) {
   if (uses === undefined || uses.refused.length === 0) return null;
   return html`<${Card} title=${text('refused')} aside=${html`<a href=${link('denials', [], { of: id })}>${text('whyRefused')}</a>`}><ul class="apps-refused">${uses.refused.slice(0, 20).map(({ capability, ts, count }) => html`<li key=${capability}><code>${clean(capability)}</code> <span class="note">${text('times', { n: count })}, ${agoText(ts)}</span></li>`)}</ul><//>`;

@@ -35,7 +35,7 @@ interface Found {
   readonly source: string;
   readonly file: File;
   readonly difference: Difference;
-  /** What the store says of it, or why it would refuse it. */
+  /** Verdict of the store on the file, or its refusal. */
   readonly checked?: Checked;
   readonly refused?: ApiError;
 }

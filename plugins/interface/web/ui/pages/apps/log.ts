@@ -8,7 +8,7 @@ import { text } from './text.ts';
 
 sheet('parts/log-lines.css');
 
-/** What the app wrote, live. */
+/** Live log of the app. */
 export function AppLog({ app }: { app: string }) {
   const [level, setLevel] = useState<string>('debug');
   const [wanted, setWanted] = useState('');

@@ -39,7 +39,7 @@ function List() {
   const [shown, setShown] = useState<Shown>('all');
   useEvents(['app.state', 'app.installed', 'app.removed', 'app.rolledback'], () => apps.reload(), 500);
   const visible = useVisible();
-  // What apps take is measured when somebody asks: no event tells it.
+  // The usage of apps is measured on request: no event tells it.
   useTimer(visible ? LOOK_MS : undefined, top.reload);
   const usage = new Map(top.data?.apps.map((one) => [one.id, one.usage]));
   const all = (apps.data?.apps ?? []).map((one): Row => ({ ...one, usage: usage.get(one.id) ?? [] })).sort(byTrouble);

@@ -23,7 +23,7 @@ export function Questions({ of, answered }: { of?: string; answered?: () => void
   useEvents(['prompt.state'], reload);
   const open = (data?.prompts ?? []).filter(
     ({ kind, subject }) =>
-      // What a page asks the person before the device, no page answers.
+      // Confirmations of acts of pages are answered at the device, never by a page.
       kind !== 'confirm' && (of === undefined || subject === of),
   );
   const done = () => {

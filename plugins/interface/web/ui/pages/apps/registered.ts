@@ -1,4 +1,4 @@
-/** What an app offers: functions, what one can say, and topics. */
+/** Offers of an app: functions, sentences and topics. */
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
 import { link } from '../../core/route.ts';

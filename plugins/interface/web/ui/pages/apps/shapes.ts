@@ -1,4 +1,4 @@
-/** What the Core says of apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about apps, as far as the page uses them. Times are milliseconds since the Unix epoch. */
 import type { Right } from '../../parts/right.ts';
 
 export interface AppStatus {
@@ -25,7 +25,7 @@ export interface Ask {
   readonly capability: string;
   readonly params?: { readonly ports?: readonly number[] };
   readonly class?: 'normal' | 'sensitive' | 'oem';
-  /** What it allows: the words of the device. */
+  /** The permission in words of the device. */
   readonly summary: string;
   /** The words of the app. */
   readonly reason: string;

@@ -2,7 +2,7 @@ import { link } from '../../core/route.ts';
 import type { Entry } from '../../core/search.ts';
 import { text } from './text.ts';
 
-/** What people ask about a start. */
+/** Search entries about a start. */
 export async function entries(): Promise<readonly Entry[]> {
   const ask = (key: 'Why' | 'Again' | 'Reset'): Entry => ({
     ...{ kind: 'question', title: text(`ask${key}`), icon: 'power', href: link('boot') },

@@ -17,7 +17,7 @@ import { text } from './text.ts';
 
 const LEVEL: Readonly<Record<Slot['state'], Level>> = { good: 'okay', trial: 'info', bad: 'error', empty: 'quiet' };
 const STEPS = { node: 'stepNode', record: 'stepRecord', verify: 'stepVerify', write: 'stepWrite' } as const;
-/** What an operator may do; `needs` is the path that is asked, `able` what the machine must be able to. */
+/** Acts of an operator; `needs` is the path that is called, `able` the ability that the machine must have. */
 const ACTS = [
   { act: 'restart', able: 'restart', needs: '/system/restart', body: {}, kind: 'normal' },
   { act: 'safeRestart', able: 'restart', needs: '/system/restart', body: { safeMode: true }, kind: 'normal' },

@@ -1,4 +1,4 @@
-/** What the Core says of its start. Without a boot loader there are `loader`, `why`, `safe` and what can be done. */
+/** Answer of the Core about its start. Without a boot loader there are `loader`, `why`, `safe` and `acts`. */
 export interface Slot {
   readonly state: 'empty' | 'trial' | 'good' | 'bad';
   readonly version?: string;
@@ -29,7 +29,7 @@ export interface Status {
   readonly waited?: number;
   /** Seconds after which a safe mode that nobody uses ends. */
   readonly pause?: number;
-  /** What can be done with the device from here. */
+  /** Acts that the device offers. */
   readonly acts: readonly ('restart' | 'reboot' | 'powerOff')[];
   /** Why not all of that. */
   readonly actsReason?: string;

@@ -93,7 +93,7 @@ function OneBus({ bus }: { bus: Bus }) {
   return html`<${Card} title=${words(`bus-${bus}`)}><${Answer} of=${handles}>${(data: NonNullable<typeof handles.data>) => html`<${Table} label=${words(`bus-${bus}`)} columns=${columns} rows=${data.handles} rowKey=${({ name }: BusHandle) => name} empty=${words('noHandles')} />`}<//>${followed !== undefined && html`<${Serial} key=${followed} handle=${followed} />`}${bus === 'can' && html`<${Frames} />`}<//>`;
 }
 
-/** What comes in on a serial line; nothing is sent, and other readers lose nothing by it. */
+/** Received bytes of a serial line; the card sends nothing, and other readers lose nothing by it. */
 function Serial({ handle }: { handle: string }) {
   const [text, setText] = useState('');
   const [error, setError] = useState<unknown>(undefined);
@@ -112,9 +112,9 @@ function Serial({ handle }: { handle: string }) {
             .replace(/[^\P{C}\n]/gu, (one) => (one === '\r' ? '' : '·'));
           timer ??= setTimeout(() => {
             timer = undefined;
-            const came = waiting;
+            const arrived = waiting;
             waiting = '';
-            setText((now) => (now + came).slice(-KEPT_TEXT));
+            setText((now) => (now + arrived).slice(-KEPT_TEXT));
           }, 100);
         },
         closed: setError,
@@ -140,11 +140,11 @@ let frameNumber = 0;
 function Frames() {
   const [frames, setFrames] = useState<readonly CanFrame[]>([]);
   useEvents(['can.frame'], (items) => {
-    const came = items.map(({ data }) => {
+    const arrived = items.map(({ data }) => {
       const { at, handle, id, data: bytes } = (data as Envelope).payload;
       return { at: Number(at), handle: String(handle), id: Number(id), data: String(bytes ?? ''), key: frameNumber++ };
     });
-    setFrames((now) => [...came.reverse(), ...now].slice(0, KEPT_FRAMES));
+    setFrames((now) => [...arrived.reverse(), ...now].slice(0, KEPT_FRAMES));
   });
   if (frames.length === 0) return html`<p class="note">${words('noFrames')}</p>`;
   const columns = [

@@ -1,4 +1,4 @@
-/** What each endpoint of the bridge did, from its own counters. */
+/** Endpoints of the bridge with their own counters. */
 import { html } from 'htm/preact';
 import { api } from '../../core/api.ts';
 import { bytesText, numberText } from '../../core/format.ts';

@@ -1,4 +1,4 @@
-/** What is asked about the bridge. */
+/** Search entries about the bridge. */
 import { link } from '../../core/route.ts';
 import type { Entry } from '../../core/search.ts';
 import { words } from './text.ts';

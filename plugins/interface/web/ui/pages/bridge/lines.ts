@@ -28,9 +28,9 @@ export function useLines<T>(
         // Drawn ten times a second, however many come.
         timer ??= setTimeout(() => {
           timer = undefined;
-          const came = waiting;
+          const arrived = waiting;
           waiting = [];
-          latest.current.lines(came);
+          latest.current.lines(arrived);
         }, 100);
       },
       closed: (error) => latest.current.closed?.(error),

@@ -1,4 +1,4 @@
-/** What takes long or can be undone: under way and over. */
+/** Long or undoable changes: under way and over. */
 import { html } from 'htm/preact';
 import { whenText } from '../../core/format.ts';
 import { link, type PageProps } from '../../core/route.ts';

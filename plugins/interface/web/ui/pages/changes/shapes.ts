@@ -1,4 +1,4 @@
-/** What the Core says of a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
+/** Answer of the Core about a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
 export interface Change {
   readonly id: string;
   /** The operation that began it. */

@@ -1,4 +1,4 @@
-/** What was refused, why, and what would grant it. */
+/** Refusals, their reasons, and the grants that would lift them. */
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
@@ -18,7 +18,7 @@ import { text } from './text.ts';
 
 sheet('pages/denials/denials.css');
 
-/** Of each app that was refused something: what it asks for. `undefined`: it is not there any more. */
+/** Capabilities that each refused app asks for. `undefined`: the app is gone. */
 type Asks = ReadonlyMap<string, readonly Ask[] | undefined>;
 
 const MOST = 100;
@@ -44,7 +44,7 @@ export function Page({ query }: PageProps) {
     setTurn((now) => now + 1);
   };
   useEvents(['system.refused'], list.reload, 500);
-  // What an app was granted meanwhile.
+  // A grant may have come meanwhile.
   useEvents(['prompt.state', 'app.state'], again, 500);
   const matches = ({ caller, capability }: Refusal) =>
     `${caller.id} ${capability}`.toLowerCase().includes(wanted.toLowerCase());
@@ -97,7 +97,7 @@ function reasonOf({ caller, class: kind }: Refusal, ask: Ask | undefined, asks: 
   return text(ask.verdict === 'ask' ? 'reasonAsked' : 'reasonDenied', rule);
 }
 
-/** What to write where; nothing where the button does it. */
+/** Line to write into the manifest or the SKU; undefined where the button grants it. */
 function lineFor(of: Refusal, ask: Ask | undefined): { readonly label: string; readonly text: string } | undefined {
   if (of.caller.kind === 'plugin') return { label: text('pluginLine'), text: of.hint };
   if (of.caller.kind !== 'app') return { label: text('other'), text: of.hint };

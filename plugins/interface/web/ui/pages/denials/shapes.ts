@@ -1,7 +1,7 @@
 import { api } from '../../core/api.ts';
 import type { Ask } from '../apps/shapes.ts';
 
-/** What `GET /refusals` says of one. Times are milliseconds since the Unix epoch. */
+/** A refusal of `GET /refusals`. Times are milliseconds since the Unix epoch. */
 export interface Refusal {
   readonly ts: number;
   readonly first: number;
@@ -13,7 +13,7 @@ export interface Refusal {
   readonly class: string;
 }
 
-/** What the app asks for that would cover what it was refused: the same, or what contains it. */
+/** The claim of the app that covers the refused capability: the same, or one that contains it. */
 export function coveringAsk(asks: readonly Ask[], capability: string): Ask | undefined {
   const wanted = capability.replace(/ \(port \d+\)$/, '').replace(/[:.]<[^>]*>$/, '');
   return asks.find(

@@ -26,7 +26,7 @@ export function Details({ event, done }: { event: Envelope; done: () => void }) 
   return html`<${Facts} rows=${rows} /><div class="card-head"><h3>${words('payload')}</h3><${Copy} text=${JSON.stringify(event, null, 2)} label=${words('copyEvent')} /></div><div class="event-payload"><${Tree} value=${payload} label=${words('payload')} /></div><div class="actions"><${Button} onClick=${only}>${words('only')}<//>${isOperator() && html`<${LinkButton} kind="quiet" href=${link('events', ['publish'], like(event))}>${words('again')}<//>`}</div>`;
 }
 
-/** What the form of the page begins with. An event too large for an address begins with its topic alone. */
+/** Initial values of the form. An event too large for an address begins with its topic alone. */
 function like({ topic, source, payload }: Envelope): Readonly<Record<string, string>> {
   const app = /^(?:test\.)?app\.(.+)$/.exec(source)?.[1];
   const text = JSON.stringify(payload);

@@ -1,4 +1,7 @@
-/** What came over the bus, kept within bounds: events and gaps in the order in which they came, how many of each topic, and what was let go. No DOM in here. */
+/**
+ * Events of the bus, kept within bounds: events and gaps in order of arrival, counts of each topic, and counts of
+ * dropped ones. No DOM in here.
+ */
 
 export interface Envelope {
   readonly topic: string;
@@ -36,7 +39,7 @@ export interface TopicCount {
   total: number;
   /** A second, over the last few. */
   rate: number;
-  /** Of this second, and of those before. */
+  /** Events of this second, and of those before. */
   now: number;
   readonly before: number[];
 }
@@ -65,7 +68,7 @@ export class Feed {
   #next = 1;
   #last: Pick<Envelope, 'seq' | 'ts'> | undefined;
   /** A connection came back: what it was, and how many came since. Open until the next tick: values that are retained come before what is live. */
-  #open: { row: GapRow; readonly from: number; came: number } | undefined;
+  #open: { row: GapRow; readonly from: number; arrived: number } | undefined;
 
   /** False for what was here before: retained events come again with each connection. */
   add(event: Envelope): boolean {
@@ -90,14 +93,14 @@ export class Feed {
     // The Core has said already what is missing.
     if (before !== undefined && !isEvent(before) && before.gap === 'cutOff') return;
     const row: GapRow = { key: this.#next++, gap: 'socket', at };
-    this.#open = { row, from: this.#last.seq, came: 0 };
+    this.#open = { row, from: this.#last.seq, arrived: 0 };
     this.#push(row);
   }
 
   /** Once a second: rates. False where nothing has changed since the last time. */
   tick(): boolean {
     let moved = false;
-    if (this.#open !== undefined && this.#open.came > 0) this.#open = undefined;
+    if (this.#open !== undefined && this.#open.arrived > 0) this.#open = undefined;
     for (const one of this.topics.values()) {
       one.before.push(one.now);
       one.now = 0;
@@ -122,8 +125,8 @@ export class Feed {
     const open = this.#open!;
     const at = this.rows.lastIndexOf(open.row);
     const { count: _, ...row } = open.row;
-    open.came += 1;
-    const count = seq - open.from - open.came;
+    open.arrived += 1;
+    const count = seq - open.from - open.arrived;
     // A new object: whoever draws rows by their identity sees that it is another.
     open.row = seq <= open.from ? { ...row, gap: 'restart' } : { ...row, count };
     if (at >= 0) this.rows[at] = open.row;
@@ -167,8 +170,9 @@ export class Feed {
 }
 
 /**
- * What a reader wants to see; gaps are always part of it, for they may hide what is looked for. The text of a row is made when it is first searched, and
- * that of ten thousand takes longer than a press may: of what is not ready by `until` (`performance.now()`) nothing is shown, and `whole` is false.
+ * Rows that match the view; gaps always match, for they may hide a match. The text of a row is made when it is first
+ * searched, and that of ten thousand takes longer than a press may: rows that are not ready by `until`
+ * (`performance.now()`) are left out, and `whole` is false.
  */
 export function chosen(
   rows: readonly Row[],

@@ -16,11 +16,11 @@ import { exactTime, gapText, nameOf, payloadLine, sourceText } from './shown.ts'
 import { words } from './text.ts';
 import type { Fed } from './use-feed.ts';
 
-/** Of one picture, for texts of rows that were never searched. */
+/** Milliseconds per picture for texts of rows that were never searched. */
 const SEARCH_MS = 12;
 const PRIORITIES = ['low', 'normal', 'high', 'critical'] as const;
 
-/** What the reader froze: the list as it was, and how many had come by then. */
+/** A frozen list, and the number of events at that moment. */
 interface Frozen {
   readonly rows: readonly Row[];
   readonly gone: number;

@@ -10,7 +10,7 @@ import { type Envelope, Truths } from './feed.ts';
 import { payloadLine, sourceText } from './shown.ts';
 import { words } from './text.ts';
 
-/** What is true now: the latest of each topic that the Core retains, and of each subject of it. */
+/** Retained truths: the latest event of each topic that the Core retains, and of each subject of it. */
 export function Now({ topics }: { topics: readonly string[] | undefined }) {
   const [truths, setTruths] = useState(() => ({ of: new Truths() }));
   useEffect(() => setTruths({ of: new Truths() }), [topics?.join(' ')]);
@@ -46,7 +46,7 @@ export function Now({ topics }: { topics: readonly string[] | undefined }) {
   if (topics === undefined) return html`<${Loading} />`;
   const values = [...truths.of.values.values()];
   const each = Map.groupBy(values, ({ topic }) => topic);
-  // What there is one of comes before what there are many of.
+  // Topics with one value come before topics with many.
   const rows = values.sort(
     (a, b) =>
       each.get(a.topic)!.length - each.get(b.topic)!.length ||

@@ -29,7 +29,7 @@ export function useFeed(filters: readonly string[]): Fed {
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const draw = () => setVersion((now) => now + 1);
   useEffect(() => {
-    let came: Envelope[] = [];
+    let arrived: Envelope[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     let frame: number | undefined;
     let last = 0;
@@ -37,8 +37,8 @@ export function useFeed(filters: readonly string[]): Fed {
     const flush = () => {
       frame = undefined;
       last = performance.now();
-      const batch = came;
-      came = [];
+      const batch = arrived;
+      arrived = [];
       for (const event of batch) feed.add(event);
       line.more(batch.length);
       draw();
@@ -59,8 +59,8 @@ export function useFeed(filters: readonly string[]): Fed {
       { filter: filters },
       {
         item: ({ data }) => {
-          // What is no envelope tells of rights, and the operator has them all.
-          if (typeof (data as Partial<Envelope>).topic === 'string') came.push(data as Envelope);
+          // An item without a topic tells of rights, and the operator has them all.
+          if (typeof (data as Partial<Envelope>).topic === 'string') arrived.push(data as Envelope);
           else line.more(1);
           soon();
         },

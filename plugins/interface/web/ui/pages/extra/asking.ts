@@ -1,4 +1,4 @@
-/** What a page of a plugin may ask by itself, and how it is asked. */
+/** Requests that a page of a plugin may make by itself. */
 /** A line of operations.list. */
 export interface Operation {
   readonly name: string;
@@ -10,7 +10,7 @@ export interface Operation {
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  /** What the path does not say: a query, or a body. */
+  /** Params outside the path: a query, or a body. */
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
@@ -33,7 +33,7 @@ export function requestOf(
   return whole ? { method: found.method, path, rest } : undefined;
 }
 
-/** What is asked when nobody clicked: only what changes nothing. */
+/** The request that a panel makes without a click: reads only. */
 export function readOf(...asked: Parameters<typeof requestOf>): Request | undefined {
   const request = requestOf(...asked);
   return request?.method === 'GET' ? request : undefined;

@@ -29,7 +29,7 @@ export function Panel({ panel, plugin, operations }: PanelProps) {
   return html`<${Card} title=${said(title)} class=${panel.table ? 'across' : ''}>${panel.text && html`<p>${said(panel.text)}</p>`}${from && operations && html`<${Shown} panel=${panel} from=${from} operations=${operations} />`}${buttons.length > 0 && html`<div class="actions">${buttons.map((button) => html`<${Act} key=${said(button.label)} button=${button} operations=${operations ?? []} />`)}</div><p class="note">${text('buttons', { plugin })}</p>`}${form && html`<${Ask} button=${form} plugin=${plugin} operations=${operations ?? []} />`}<//>`;
 }
 
-/** What the source says now. */
+/** Current answer of the source of a panel. */
 function Shown({ panel, from, operations }: { panel: PagePanel; from: PageSource; operations: readonly Operation[] }) {
   const { data, error, turn } = useSource(from, operations);
   if (error !== undefined) return html`<${Problem} error=${error} />`;

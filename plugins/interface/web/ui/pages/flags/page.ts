@@ -49,7 +49,7 @@ function Row({ flag, reload }: { flag: Flag; reload: () => void }) {
       await api.put(path, { value: draft?.value });
       settled();
     } catch (thrown) {
-      // What is wrong with the value stands at its field; what else there is, is told.
+      // Faults of the value stand at its field; other errors are shown as messages.
       if (!(thrown instanceof ApiError && thrown.code === 'CONFIG_VALUE_INVALID')) throw thrown;
       setErrors(errorsOf(thrown));
     }

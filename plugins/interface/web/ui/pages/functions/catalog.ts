@@ -173,7 +173,7 @@ export const hasMembers = ({ properties }: Schema): boolean => Object.keys((prop
 export const inputsOf = ({ inputs }: RegisteredFunction, describe?: (type: string) => string | undefined): Schema =>
   schemaOfTypes(inputs, describe);
 
-/** What is searched and shown in the list. */
+/** Searched and shown members of an entry of the list. */
 export interface Listed {
   readonly key: string;
   readonly name: string;

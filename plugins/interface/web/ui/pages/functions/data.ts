@@ -1,4 +1,4 @@
-/** What can be called now, followed as apps and plugins come and go. */
+/** Callables of the Core, of apps and of plugins, followed as apps and plugins come and go. */
 import { useMemo } from 'preact/hooks';
 import { useAsk, useEvents } from '../../parts/ask.ts';
 import {

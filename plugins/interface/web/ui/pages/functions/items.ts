@@ -1,4 +1,4 @@
-/** What a stream gives, as it comes: the last of it, and how much there was. */
+/** Live items of a stream: the last ones, and their number. */
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../core/api.ts';

@@ -5,7 +5,7 @@ import { wordsOf } from './words-of.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Where a Core that was started in a checkout has its sockets; on a device it is /run/device. */
+/** Socket folder of a Core started in a checkout; on a device it is /run/device. */
 export const RUN = '.device/run';
 
 export interface Lines {

@@ -14,14 +14,14 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
   any: {},
 };
 
-/** Whoever writes a type that is not known here gets a field for JSON, and the Core judges. */
+/** Schema of a type; an unknown type gets a field for JSON, and the Core judges the value. */
 export function schemaOfType(text: string): { readonly schema: Schema; readonly optional: boolean } {
   const optional = text.endsWith('?');
   const name = optional ? text.slice(0, -1) : text;
   return { schema: Object.hasOwn(SCHEMAS, name) ? SCHEMAS[name]! : {}, optional };
 }
 
-/** Of all inputs; `describe` gives the words under a field. */
+/** Schema of all inputs; `describe` gives the words under a field. */
 export function schemaOfTypes(
   types: Readonly<Record<string, string>> = {},
   describe: (type: string) => string | undefined = () => undefined,

@@ -42,7 +42,7 @@ function argumentsOf(params: Schema, view: CliView, values: Values): readonly st
   const required = (params.required ?? []) as readonly string[];
   const given = view.given ?? {};
   const hidden: readonly string[] = Array.isArray(view.hide) ? view.hide : [];
-  // What the command adds by itself must be what is wanted.
+  // Members that the command adds by itself must equal the given values.
   if (Object.keys(given).some((name) => values[name] === undefined)) return undefined;
   const left = Object.entries(values).filter(
     ([name, value]) => value !== undefined && !(name in given && same(given[name], value)),

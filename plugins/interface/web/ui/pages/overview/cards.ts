@@ -15,7 +15,7 @@ import { text } from './text.ts';
 const SHOWN = 3;
 const more = (href: string, label: string) => html`<${LinkButton} kind="quiet" href=${href}>${label}<//>`;
 
-/** What the device does at this moment. */
+/** State of the device at this moment. */
 export function Now(props: {
   health: Health;
   display: { readonly app?: string; readonly power: string; readonly brightness: number } | undefined;
@@ -90,7 +90,7 @@ export function Apps({ there, apps }: { there: boolean; apps: readonly App[] }) 
   return html`<${Card} title=${text('appsNow')} aside=${more(link('apps'), text('all'))}>${listed.length === 0 ? html`<p class="note">${text('noApp')}</p>` : html`<ul class="lines">${listed.map((app) => html`<li key=${app.id}><a href=${link('apps', [app.id])}>${app.title ?? app.name}</a><${Badge} level=${app.state === 'running' ? 'okay' : 'error'}>${app.state === 'running' ? text('running') : text('notWell')}<//></li>`)}</ul>`}<//>`;
 }
 
-/** What somebody waits for: only there when there is something. */
+/** Changes and prompts that wait for an answer; hidden when there are none. */
 export function Pending({ changes, prompts }: { changes: readonly Change[]; prompts: readonly Prompt[] }) {
   if (changes.length + prompts.length === 0) return null;
   return html`<${Card} title=${text('pending')}><ul class="lines" role="status">${prompts.map(({ id, title, until }) => html`<li key=${id}><span>${text('asks', { title })}</span><span class="row"><span class="note">${text('until', { when: agoText(until) })}</span><${LinkButton} href=${link('apps', [], { tab: 'questions' })}>${text('answer')}<//></span></li>`)}${changes.map(({ id, summary, progress }) => html`<li key=${id}><span>${summary}</span><span class="row">${progress && html`<span class="note">${text('steps', { done: progress.done, of: progress.of })}</span>`}<${LinkButton} href=${link('changes', [id])}>${text('follow')}<//></span></li>`)}</ul><//>`;

@@ -20,7 +20,7 @@ export function Light({ state }: { state: DisplayState }) {
   useEffect(() => {
     if (wanted.current === undefined) setLevel(state.brightness);
   }, [state.brightness]);
-  // Who lets go and leaves at once has set it, too.
+  // A value set just before the page closes is sent, too.
   useEffect(
     () => () => {
       clearTimeout(later.current);

@@ -2,7 +2,7 @@ import { link } from '../../core/route.ts';
 import type { Entry } from '../../core/search.ts';
 import { text } from './text.ts';
 
-/** What people ask about a screen. */
+/** Search entries about a screen. */
 export async function entries(): Promise<readonly Entry[]> {
   const ask = (key: 'Cost' | 'Pair' | 'Light', query: Readonly<Record<string, string>> = {}): Entry => ({
     ...{ kind: 'question', title: text(`ask${key}`), icon: 'panel', href: link('panel', [], query) },

@@ -19,7 +19,7 @@ import { Reading } from './reading.ts';
 import { type Described, type DisplayState, frameMs, type Surface, type Surfaces } from './shapes.ts';
 import { text } from './text.ts';
 
-/** What the Core offers: the list of its paths. */
+/** Answer of the Core with the list of its paths. */
 interface Offered {
   readonly paths: Readonly<Record<string, Readonly<Record<string, KeyPath>>>>;
 }
@@ -52,7 +52,7 @@ export function Page({ query }: PageProps) {
     described.reload();
     surfaces.reload();
   });
-  // What is painted may say something else, too; nothing is asked while nothing is painted.
+  // New frames may have another description; without frames there are no requests.
   const turn = useRef(0);
   const onFrames = (seen: ScreenRate) => {
     setRate(seen);

@@ -1,4 +1,4 @@
-/** What the Core answers to this page. */
+/** Answers of the Core to this page. */
 
 export interface DisplayState {
   readonly power: 'on' | 'dim' | 'off';
@@ -37,6 +37,6 @@ export interface Described {
   readonly targets?: readonly Target[];
 }
 
-/** Of a surface: CPU milliseconds of a frame. */
+/** CPU milliseconds per frame of a surface. */
 export const frameMs = ({ frames, cpuMs }: Pick<Surface, 'frames' | 'cpuMs'>): number | undefined =>
   frames && cpuMs !== undefined ? cpuMs / frames : undefined;

@@ -19,7 +19,7 @@ interface Sampled {
 
 const SAMPLE_MS = 3_000;
 
-/** Who takes the processor and the memory, in one list. */
+/** CPU and memory of plugins, apps and the Core, in one list. */
 export function Cost() {
   const load = useLoad(5_000);
   return html`<${Answer} of=${load}>${(data: Load) => html`<${Sums} load=${data} /><${Users} users=${load.users ?? []} /><${Sample} />`}<//>`;

@@ -8,7 +8,7 @@ import { Table } from '../../parts/table.ts';
 import { BOX, type Drawing, type Edge, layout } from './layout.ts';
 import { text } from './text.ts';
 
-/** Who needs whom: as a drawing where there is room, and as a table for everybody. */
+/** Dependencies of plugins: as a drawing where there is room, and as a table for everybody. */
 export function Graph({ rows }: { rows: readonly Row[] }) {
   const [chosen, setChosen] = useState('');
   const drawing = useMemo(() => layout(rows), [rows]);

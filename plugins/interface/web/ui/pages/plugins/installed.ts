@@ -39,7 +39,7 @@ interface Listing {
   readonly disabled: readonly string[];
 }
 
-/** What was installed on this device, and what did not stay and why. */
+/** Plugins installed on this device, and failed ones with the reason. */
 export function Installed() {
   const listing = useAsk<Listing>('/plugins/installed');
   useEvents(['plugin.state', 'plugin.changed', 'change.state'], listing.reload);

@@ -1,4 +1,4 @@
-/** Where each plugin stands in the drawing: what is needed stands left of who needs it. Pure. */
+/** Positions of the plugins in the drawing: a provider stands left of its dependents. Pure. */
 import type { Plugin } from '../../parts/shapes.ts';
 
 type Node = Pick<Plugin, 'id' | 'provides' | 'requires'>;
@@ -10,9 +10,9 @@ export interface Place {
 }
 
 export interface Edge {
-  /** Who gives. */
+  /** Id of the provider. */
   readonly from: string;
-  /** Who needs it. */
+  /** Id of the dependent. */
   readonly to: string;
   readonly services: readonly string[];
 }

@@ -38,7 +38,7 @@ export function List({ rows, health }: { rows: readonly Row[]; health: Health | 
   return html`${troubles.length > 0 && html`<${Card} title=${count}><${Troubles} troubles=${troubles} most=${50} /><//>`}<${Card} label=${text('all')}><div class="filters"><${TextField} label=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('which')} value=${which} options=${choices} onChange=${setWhich} /></div><${Table} label=${text('all')} columns=${columns} rows=${shown} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('plugins', [id])} empty=${text('none')} most=${200} /><//>`;
 }
 
-/** What it says of itself; a list of sixty names is cut. */
+/** Message of a plugin, cut at 160 characters: one may list sixty names. */
 export function saysOf({ said, reason, state }: Row): string {
   const whole = (state === 'active' ? (said?.warning?.message ?? said?.message) : (reason ?? said?.message)) ?? '';
   return whole.length > 160 ? `${whole.slice(0, 160)} …` : whole;

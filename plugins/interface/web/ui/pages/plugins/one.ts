@@ -61,7 +61,7 @@ function Takes({ id }: { id: string }) {
   return html`<${Card} title=${text('takes')} aside=${more}>${facts ? html`<${Facts} rows=${facts} />` : html`<p class="note">${text('neverRan')}</p>`}<//>`;
 }
 
-/** Who gives what it needs, and who needs what it gives. */
+/** Providers of the services it requires, and dependents of the services it provides. */
 function Ties({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const giver = (service: string) => rows.find(({ provides = {} }) => service in provides)?.id;
   const users = (service: string) => rows.filter(({ requires = {} }) => service in requires).map(({ id }) => id);
@@ -98,7 +98,7 @@ function Happened({ id }: { id: string }) {
   return html`<${Card} title=${text('happened')} aside=${more}>${seen.length === 0 ? html`<p class="note">${text('quiet')}</p>` : html`<ol class="happened" role="log">${seen.map(({ at, state, reason }, place) => html`<li key=${`${at} ${place}`}><span class="note">${timeText(at)}</span> <strong>${condition(state)}</strong>${reason && html` <span>${reason}</span>`}</li>`)}</ol>`}<//>`;
 }
 
-/** What one can do; what stops others as well is asked first. */
+/** Acts on a plugin; one that stops others as well asks first. */
 function Acts({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const [asked, setAsked] = useState<Verb | undefined>(undefined);
   const { id, state } = row;

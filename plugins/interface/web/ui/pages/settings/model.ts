@@ -1,4 +1,4 @@
-/** What the Core says of settings, and the two ways to write one. */
+/** Answers of the Core about settings, and the two ways to write one. */
 import { api } from '../../core/api.ts';
 import { numberText } from '../../core/format.ts';
 import type { Schema } from '../../form/schema.ts';

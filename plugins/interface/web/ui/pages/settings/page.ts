@@ -77,7 +77,7 @@ interface ListProps {
 
 function Changed({ data, more, reload }: ListProps) {
   const [once, setOnce] = useState<readonly Setting[]>(data.keys);
-  // What was just given back stays where it was, so that it can be taken back.
+  // A setting just reset stays in its place, so that the reset can be undone.
   useEffect(() => {
     const now = new Set(data.keys.map(identity));
     setOnce((before) => [...data.keys, ...before.filter((one) => !now.has(identity(one)))]);

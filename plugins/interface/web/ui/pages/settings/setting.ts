@@ -24,7 +24,7 @@ import {
 } from './model.ts';
 import { words } from './text.ts';
 
-/** What was typed, and what was there when somebody began to. */
+/** A typed value, and the revision at which the edit began. */
 interface Draft {
   readonly value: unknown;
   readonly whole: boolean;
@@ -46,7 +46,7 @@ export function SettingRow(props: {
   readonly setting: Setting;
   readonly reload: () => void;
   readonly chosen?: boolean;
-  /** Where the setting stands among those of others. */
+  /** Source of the setting in a list of several sources. */
   readonly from?: string;
 }) {
   const { setting, reload } = props;

@@ -8,8 +8,8 @@ import { Button, tellError } from '../../parts/button.ts';
 import { SliderField, ToggleField } from '../../parts/field.ts';
 import { Card } from '../../parts/frame.ts';
 import { tell } from '../../parts/toast.ts';
-import { useSlide } from './around.ts';
 import { type Bridge, type Endpoint, NOISE, noiseText, type State } from './shapes.ts';
+import { useSlide } from './surroundings.ts';
 import { text } from './text.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,7 +31,7 @@ function Toggle(props: {
   return html`<${ToggleField} label=${props.label} hint=${props.hint} value=${props.value} disabled=${!isOperator()} onChange=${(on: boolean) => props.act(on).catch(tellError)} />`;
 }
 
-/** What happens once. */
+/** A one-time fault. */
 function Deed(props: { label: string; hint: string; act: () => Promise<unknown> }) {
   const act = async () => {
     await props.act();

@@ -8,13 +8,13 @@ import { Badge, Head, Loading, Problem } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
 import { tell } from '../../parts/toast.ts';
 import { words } from '../../shell/text.ts';
-import { Around, Sensors } from './around.ts';
 import { Faults } from './faults.ts';
 import { Pins } from './pins.ts';
 import { Reader } from './reader.ts';
 import { Scenarios } from './scenarios.ts';
 import { faultsOf, type State } from './shapes.ts';
 import { Sound } from './sound.ts';
+import { Around, Sensors } from './surroundings.ts';
 import { text } from './text.ts';
 import { Unit } from './unit.ts';
 

@@ -1,4 +1,4 @@
-/** What was done by hand, to be played again. */
+/** Recorded scenarios, to be played again. */
 
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -50,7 +50,7 @@ export function Scenarios({ stage }: { stage: Stage }) {
   return html`<${Card} title=${text('scenarios')} aside=${add}><p class="note">${text('scenariosHint')}</p><${Now} stage=${stage} /><${Answer} of=${list}>${(data: Listed) => html`<ul class="sim-scenarios">${data.scenarios.map((one) => html`<${Row} key=${one.name} of=${one} busy=${busy} changed=${list.reload} />`)}</ul>`}<//><//>`;
 }
 
-/** What is recorded or played now, or how one begins to record. */
+/** The running recording or playback, or a form to begin one. */
 function Now({ stage: { recording, playing, last } }: { stage: Stage }) {
   const [name, setName] = useState('');
   const wrong = name !== '' && !NAME.test(name) ? text('nameHint') : undefined;

@@ -1,4 +1,4 @@
-/** What `sim.watch` tells, as far as the page shows it. */
+/** Items of `sim.watch`, as far as the page shows them. */
 import { numberText } from '../../core/format.ts';
 import { text } from './text.ts';
 

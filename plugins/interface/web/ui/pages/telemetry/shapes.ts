@@ -1,4 +1,4 @@
-/** What the Core says of telemetry. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about telemetry. Times are milliseconds since the Unix epoch. */
 export interface Queue {
   readonly id: string;
   readonly to: string;
@@ -11,7 +11,7 @@ export interface Queue {
 
 export interface Level {
   readonly level: string;
-  /** What is shown to whoever decides. */
+  /** Text for the person who decides. */
   readonly text: string;
 }
 

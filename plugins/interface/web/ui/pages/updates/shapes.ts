@@ -1,4 +1,4 @@
-/** What the Core says of updates. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about updates. Times are milliseconds since the Unix epoch. */
 export type State =
   | ('idle' | 'checking' | 'available' | 'downloading' | 'verifying' | 'staged' | 'waiting' | 'activating')
   | ('probation' | 'good' | 'rolled-back' | 'failed');

@@ -1,4 +1,4 @@
-/** What left the device: where to, how much, by which rule. */
+/** Departures of data from the device: destination, size, rule. */
 import { html } from 'htm/preact';
 import { bytesText, numberText, whenText } from '../../core/format.ts';
 import { useAsk, useEvents } from '../../parts/ask.ts';

@@ -1,4 +1,4 @@
-/** What can be said, and what a sentence would mean, without doing it. */
+/** Known sentences, and a trial that shows the meaning of one without acting on it. */
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';

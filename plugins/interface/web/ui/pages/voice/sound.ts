@@ -1,6 +1,6 @@
 /** The microphone of the browser, or a file, as samples of 16 bits at 16 kHz. */
 const RATE = 16_000;
-/** What is sent of a file at once, and how often: as it would be said. */
+/** Length of a piece of a file and interval between pieces: the pace of speech. */
 const PIECE_MS = 100;
 
 export interface Source {

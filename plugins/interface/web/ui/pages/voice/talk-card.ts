@@ -31,7 +31,7 @@ export function TalkCard(props: { now: VoiceNow | undefined; partial: string; on
   const left = useRef(false);
   /** The microphone is open, not a file. */
   const [live, setLive] = useState(false);
-  // Whoever leaves the page has let the button go, and wants no answer.
+  // Leaving the page releases the button and cancels the answer.
   useEffect(
     () => () => {
       left.current = true;

@@ -1,4 +1,7 @@
-/** Where the time of a turn went, against what people bear. A table whose bars are drawn beside its numbers. */
+/**
+ * Stages of a turn with their times, against the limits that people bear. A table whose bars are drawn beside its
+ * numbers.
+ */
 import { html } from 'htm/preact';
 import { durationText } from '../../core/format.ts';
 import type { Turn } from './shapes.ts';

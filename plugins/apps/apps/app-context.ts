@@ -24,17 +24,17 @@ export interface AppsConfig extends SkuOfApps {
   readonly logRate: number;
   readonly crash: CrashLimits;
   readonly ping: PingLimits;
-  /** What becomes of an app that keeps more files than its budget allows. */
+  /** Policy for an app that keeps more files than its budget allows. */
   readonly fullStorage: 'stop' | 'warn';
   readonly demand: Demand;
   /** Apps start where no walls can be made, too. */
   readonly insecure: boolean;
-  /** Who may try apps that nobody signed. */
+  /** Role that may try unsigned apps. */
   readonly developer: 'off' | 'operator';
 }
 
-/** What every app needs of the device. The optional services come and go. */
-export interface Surroundings {
+/** Context that every app needs of the device. The optional services come and go. */
+export interface AppContext {
   /** As the SKU says now. */
   device: DeviceInfo;
   readonly identity: Identity;

@@ -19,8 +19,8 @@ interface Owner {
   readonly behalf?: true;
 }
 
-export interface Asked extends Owner {
-  /** The name that the one who asks has for it. */
+export interface ToastRequest extends Owner {
+  /** Name by the owner. */
   readonly id?: string;
   readonly text: string;
   readonly level: Level;
@@ -28,14 +28,14 @@ export interface Asked extends Owner {
   readonly durationMs?: number;
 }
 
-export interface AskedBanner extends Asked {
+export interface NewBanner extends ToastRequest {
   readonly progress?: number;
   readonly buttons?: readonly Button[];
 }
 
 export type BannerRequest =
-  | { readonly action: 'show'; readonly asked: AskedBanner }
-  | (Owner & { readonly action: 'update'; readonly id: string; readonly change: Partial<AskedBanner> })
+  | { readonly action: 'show'; readonly asked: NewBanner }
+  | (Owner & { readonly action: 'update'; readonly id: string; readonly change: Partial<NewBanner> })
   | (Owner & { readonly action: 'dismiss'; readonly id: string });
 
 const MOST_TEXT = 1_000;
@@ -49,7 +49,7 @@ function ownerOf({ source, payload }: EventEnvelope): Owner {
   return isText(app, MOST_APP) ? { app, behalf: true } : {};
 }
 
-export function toastOf(event: EventEnvelope): Asked | undefined {
+export function toastOf(event: EventEnvelope): ToastRequest | undefined {
   const members = membersOf(event.payload);
   const { text, level } = members;
   return text === undefined || level === undefined ? undefined : { ...members, ...ownerOf(event), text, level };
@@ -69,7 +69,7 @@ export function bannerOf(event: EventEnvelope): BannerRequest | undefined {
   return action === 'dismiss' ? { action, ...owner, id } : undefined;
 }
 
-function membersOf(payload: object): Partial<AskedBanner> {
+function membersOf(payload: object): Partial<NewBanner> {
   const { text, level, icon, id, durationMs, progress, buttons } = payload as Readonly<Record<string, unknown>>;
   return {
     ...(isText(text, MOST_TEXT) && { text: drawable(text) }),

@@ -1,4 +1,4 @@
-/** What is around the device: people, network, power, weather. */
+/** Surroundings of the device: people, network, power, weather. */
 import { html } from 'htm/preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
@@ -23,7 +23,7 @@ export function useSlide(
   const wanted = useRef<number | undefined>(undefined);
   const latest = useRef(send);
   latest.current = send;
-  // What was wanted last is sent, too, when the page is left.
+  // The last chosen value is sent, too, when the page is left.
   useEffect(
     () => () => {
       clearTimeout(timer.current);
