@@ -37,7 +37,7 @@ describe('the page of the bridge', { skip: noBrowser }, () => {
   test('the traffic is decoded while somebody follows it', async () => {
     await using opened = await device.open({ at: 'bridge/traffic' });
     const { page } = opened;
-    await page.getByText('Nobody follows the traffic').waitFor();
+    await page.getByText('The traffic is not traced').waitFor();
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('gpio0');
     await page.getByRole('button', { name: 'Follow' }).click();
     const frames = page.getByRole('list', { name: 'Traffic' }).getByRole('listitem');

@@ -55,7 +55,7 @@ describe('what was denied, on the page', { skip: noBrowser }, () => {
     await eventually(async () => (await times()) > before, 'more refusals on the page');
     await volume.getByRole('button', { name: 'Grant audio' }).click();
     await confirm(device, page);
-    await volume.getByText('Granted meanwhile').waitFor();
+    await volume.getByText('Granted since').waitFor();
     const { body } = await device.core.ask(`/apps/${LOUD}`, { unix: true });
     assert.ok(body.app.capabilities.includes('audio'));
   });

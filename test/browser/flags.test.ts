@@ -19,7 +19,7 @@ describe('flags, on the page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Flags' }).click();
     const card = page.getByRole('region', { name: 'example' });
-    await card.getByText('of the product').waitFor();
+    await card.getByText('from the product').waitFor();
     await card.getByText('nothing reads it').waitFor();
     await card.getByRole('switch').click();
     await card.getByRole('button', { name: 'Save' }).click();

@@ -60,7 +60,7 @@ describe('secrets, on the page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Secrets' }).click();
     await page.getByRole('region', { name: 'Missing' }).getByRole('button', { name: 'Set cloud.token' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set cloud.token' });
-    assert.equal(await dialog.getByRole('textbox', { name: 'Belongs to' }).inputValue(), 'shared');
+    assert.equal(await dialog.getByRole('textbox', { name: 'Scope' }).inputValue(), 'shared');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 

@@ -92,8 +92,8 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await using opened = await device.open();
     const { page } = opened;
     await page.getByRole('navigation').getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('button', { name: /^Give back display\.theme/ }).click();
-    await page.getByText('Given back.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Reset display\.theme/ }).click();
+    await page.getByText('Reset to default.', { exact: true }).waitFor();
     assert.equal((await held('display.theme')).code, 'CONFIG_KEY_NOT_FOUND');
     await page.getByRole('button', { name: /^Undo the change of display\.theme/ }).click();
     await page.getByText('Undone.').waitFor();
@@ -153,6 +153,6 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     const { page } = opened;
     const mine = row(page, 'kitchen.lamp');
     assert.ok(await mine.getByRole('textbox').isDisabled());
-    assert.ok(await mine.getByRole('button', { name: /^Give back/ }).isDisabled());
+    assert.ok(await mine.getByRole('button', { name: /^Reset/ }).isDisabled());
   });
 });

@@ -20,7 +20,7 @@ describe('updates, on the page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Updates' }).click();
     await page.getByText('Nothing is under way.').waitFor();
-    await page.getByRole('region', { name: 'What runs' }).getByText('Channel').waitFor();
+    await page.getByRole('region', { name: 'Running version' }).getByText('Channel').waitFor();
     await page.getByText('There was no update yet.').waitFor();
   });
 

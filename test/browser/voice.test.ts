@@ -62,8 +62,8 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     }
     await turn.getByText('It is').waitFor();
     await turn.getByText('device.time').waitFor();
-    const parts = turn.getByRole('table', { name: 'Where the time of this turn went' });
-    for (const part of ['End of speech', 'Speech to text', 'Meaning', 'First sound', 'Until the first sound'])
+    const parts = turn.getByRole('table', { name: 'Timing of this turn' });
+    for (const part of ['End of speech', 'Speech to text', 'Meaning', 'First sound', 'Time to first sound'])
       await parts.getByRole('rowheader', { name: part, exact: true }).waitFor();
     assert.equal(await page.getByText('Your microphone is open').count(), 0);
   });
@@ -121,7 +121,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     const button = page.getByRole('button', { name: 'Hold to talk' });
     await button.focus();
     await page.keyboard.down('Space');
-    await page.getByText('The device listens to you').waitFor();
+    await page.getByText('Listening…').waitFor();
     await page.evaluate("location.hash = '#/overview'");
     const over = async () => {
       const [turn] = (await device.core.ask('/voice/turns', { unix: true })).body.turns;

@@ -74,7 +74,7 @@ describe('on the panel', () => {
   it('Allow grants what is required: the app runs with it, what is optional is denied, and the answer is kept as that of the panel', async () => {
     await using core = await start(putApp(EAR, CLAIMS));
     await asked(core);
-    assert.match(await said(core), /Ear: asks for your permission/);
+    assert.match(await said(core), /Ear: wants permission/);
     assert.match(await said(core), /Hear the microphone \| The app says: “to hear you”/);
     await invoke(core, 'display.touch', ALLOW);
     await eventually(async () => (await held(core)) === 'audio.capture', 'the grant');

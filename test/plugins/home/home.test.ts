@@ -199,7 +199,7 @@ suite('home', () => {
     bench.tap('do.louder');
     await has(bench, '50%');
     await bench.run('home.show', { screen: 'privacy' });
-    await has(bench, '[Microphone, The device hears its name]');
+    await has(bench, '[Microphone, Listening for the wake phrase]');
     bench.tap('do.microphone');
     await has(bench, '[Microphone, The device hears nothing]');
   });
@@ -216,7 +216,7 @@ suite('home', () => {
     await bench.run('home.show', { screen: 'look' });
     bench.refuses = true;
     bench.tap('theme.day');
-    await shows(bench, 'Something is wrong');
+    await shows(bench, 'The setting was not saved');
     assert.ok(bench.screen.texts('home').includes('INTERNAL'));
     bench.tap('back');
     await shows(bench, 'Display');
@@ -263,7 +263,7 @@ suite('home', () => {
     bench.refuses = true;
     await bench.run('home.show', { screen: 'look' });
     bench.tap('theme.day');
-    await shows(bench, 'Something is wrong');
+    await shows(bench, 'The setting was not saved');
     assert.equal(bench.screen.taps('home').includes('problem.hide'), false);
   });
 

@@ -131,7 +131,7 @@ describe('a question on the panel, and somebody who says no', () => {
     await eventually(async () => (await said('refuse')) === 'plan', 'the sentences');
     // Without an engine the answer is not heard: what would be said is told all the same.
     const { said: shown } = await core.service(voice).ask('what does it ask');
-    assert.equal(shown, 'Agenda asks for your permission. Hear the microphone. Please answer on the screen.');
+    assert.equal(shown, 'Agenda wants permission. Hear the microphone. Please answer on the screen.');
     const { said: refused } = await core.service(voice).ask('no, refuse it');
     assert.equal(refused, 'Refused: Agenda.');
     const { allow, by } = await outcome;
