@@ -134,7 +134,7 @@ describe('devicectl', () => {
       promptLines(TWO, 0).filter((line) => /^ {2}(on|off|answer)/.test(line)),
       [
         '  on: audio.capture',
-        '  off: sensors.nfc (it does without, too)',
+        '  off: sensors.nfc (optional)',
         '  answer with: devicectl allow 3f9a1c2e [--with CAPABILITY]..., or devicectl deny 3f9a1c2e',
       ],
     );
