@@ -66,7 +66,7 @@ describe('boot, on the page of a device without a boot loader', { skip: noBrowse
     await page.getByText('cannot power off: no helper of root is here').waitFor();
   });
 
-  test('resets nothing before somebody agrees', async () => {
+  test('resets nothing before a person agrees', async () => {
     await using opened = await device.open({ at: 'boot' });
     const { page } = opened;
     const asked: string[] = [];

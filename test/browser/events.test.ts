@@ -34,7 +34,7 @@ describe('events', { skip: noBrowser }, () => {
   });
   after(() => device[Symbol.asyncDispose]());
 
-  test('what happens is seen at once, and whole when it is chosen', async () => {
+  test('an event is seen at once, and whole when it is chosen', async () => {
     await using opened = await device.open({ at: 'events?filter=user.**' });
     const { page } = opened;
     await seen(page, 'user.first');
@@ -58,7 +58,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.match(page.url(), /filter=user\.door/);
   });
 
-  test('filters of the bus are added and taken away, and what is none is said at once', async () => {
+  test('filters of the bus are added and taken away, and a wrong filter is refused at once', async () => {
     await using opened = await device.open({ at: 'events' });
     const { page } = opened;
     const filter = page.getByLabel('Filter', { exact: true });
@@ -92,7 +92,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.equal(await row(page, /still\.t/).count(), 2);
   });
 
-  test('whatever an app says is text: markup, addresses, marks of direction, ten thousand characters', async () => {
+  test('text of an app stays text: markup, addresses, marks of direction, ten thousand characters', async () => {
     await using opened = await device.open({ at: 'events?filter=user.hostile' });
     const { page } = opened;
     await seen(page, 'user.hostile');
@@ -113,7 +113,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.equal(await page.locator('a[href^="javascript"], main script, main img[src="x"]').count(), 0);
   });
 
-  test('what is true now is one row for each value, and follows it', async () => {
+  test('the current state has one row for each value, and follows it', async () => {
     await using opened = await device.open({ at: 'events/now' });
     const { page } = opened;
     const table = page.getByRole('table', { name: 'Current state' });
@@ -152,7 +152,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.ok(await page.getByRole('button', { name: 'Publish' }).isDisabled());
   });
 
-  test('a connection that was gone is a row that says what is missing', async () => {
+  test('a connection that was gone is a row that names the gap', async () => {
     await using opened = await device.open({ at: 'events' });
     const { page } = opened;
     const lines: WebSocketRoute[] = [];

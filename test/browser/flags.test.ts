@@ -31,7 +31,7 @@ describe('flags, on the page', { skip: noBrowser }, () => {
     assert.equal((await device.core.ask('/flags/example', { unix: true })).body.value, false);
   });
 
-  test('that somebody else sets are seen at once', async () => {
+  test('that another client sets are seen at once', async () => {
     await using opened = await device.open({ at: 'flags' });
     const card = opened.page.getByRole('region', { name: 'example' });
     await card.getByText('default', { exact: true }).waitFor();

@@ -94,7 +94,7 @@ describe('functions', { skip: noBrowser }, () => {
     await answer(page).getByText('PARAMS_INVALID').waitFor();
   });
 
-  test('what stops something asks first', async () => {
+  test('a function that stops work asks first', async () => {
     await using opened = await device.open({ at: 'functions/op/plugins.restart' });
     const { page } = opened;
     await page.getByLabel('id').fill('notify');

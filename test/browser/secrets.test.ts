@@ -51,7 +51,7 @@ describe('secrets, on the page', { skip: noBrowser }, () => {
     assert.equal(answers.filter((answer) => answer.includes(SECRET)).length, 0);
   });
 
-  test('that configurations name and nobody set are told, and set from there', async () => {
+  test('that configurations name without a value are told, and set from there', async () => {
     await using opened = await device.open();
     const { page } = opened;
     await page.route('**/secrets/missing', (route) =>

@@ -87,7 +87,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     assert.equal((await held(setting.key)).code, 'CONFIG_KEY_NOT_FOUND');
   });
 
-  test('what was changed stands first: it is given back with the second click from the start page, and the search finds it', async () => {
+  test('changed settings stand first: one is reset with the second click from the start page, and the search finds it', async () => {
     await put('display.theme', { value: 'night' });
     await using opened = await device.open();
     const { page } = opened;
@@ -103,7 +103,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await put('display.theme', { value: null });
   });
 
-  test('who is slower than somebody else sees both values and chooses', async () => {
+  test('the slower of two writers sees both values and chooses', async () => {
     await put('kitchen.lamp', { value: 'red' });
     await using opened = await device.open({ at: 'settings/device/device' });
     const { page } = opened;
@@ -121,7 +121,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await put('kitchen.lamp', { value: null });
   });
 
-  test('what the Core refuses is said at the field, and nothing is written', async () => {
+  test('a refusal of the Core is said at the field, and nothing is written', async () => {
     await using opened = await device.open({ at: 'settings/plugin/display' });
     const mine = row(opened.page, 'dimMs');
     await mine.getByRole('textbox').fill('5');

@@ -36,7 +36,7 @@ describe('telemetry of a real device, on the page', { skip: noBrowser }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('nothing leaves before somebody agrees; then what was shown leaves, and is told; withdrawn, nothing waits', async () => {
+  test('nothing leaves before consent; then the shown report leaves, and is told; withdrawn, nothing waits', async () => {
     await using opened = await device.open({ at: 'telemetry' });
     const { page } = opened;
     const consent = page.getByRole('region', { name: 'Consent' });

@@ -40,7 +40,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     if (folder) await rm(folder, { recursive: true });
   });
 
-  test('who holds the button is heard, and reads what was understood, answered, and where the time went', async () => {
+  test('a person who holds the button is heard, and reads the words, the answer and the timing', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const button = page.getByRole('button', { name: 'Hold to talk' });
@@ -115,7 +115,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     assert.equal(await page.locator('main [role=alert]').count(), 0);
   });
 
-  test('who leaves while the button is held has said nothing', async () => {
+  test('a page that is left while the button is held has said nothing', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const button = page.getByRole('button', { name: 'Hold to talk' });
@@ -130,7 +130,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await eventually(over, 'the end of the turn');
   });
 
-  test('what was said is text, whatever stands in it', async () => {
+  test('a spoken sentence stays text, markup included', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     await page.getByRole('textbox', { name: 'Or write' }).fill(HOSTILE);
@@ -140,7 +140,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     assert.equal(await page.locator('main img').count(), 0);
   });
 
-  test('who mutes is not heard, and the page says so', async () => {
+  test('a muted device does not hear, and the page says so', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const mute = page.getByRole('switch', { name: 'Mute the microphone' });
@@ -151,7 +151,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await page.getByText('Hold the button and talk').waitFor();
   });
 
-  test('what left the device, what can be said and who listens is read there', async () => {
+  test('departures, sentences and listeners are read there', async () => {
     await using opened = await device.open({ at: 'voice/departures' });
     const { page } = opened;
     await page.getByRole('heading', { name: 'Nothing has left this device' }).waitFor();
