@@ -21,7 +21,7 @@ async function diff(bench: Bench, source: string): Promise<AppDifference> {
   return (await bench.operation('apps.diff').run({ source }, call)) as unknown as AppDifference;
 }
 
-it('tells what is more, what it widens, which rule decides and which line would grant it', async () => {
+it('tells the added rights, the widened ones, the rule of each and the line that would grant it', async () => {
   const host = 'network.outbound:api.example.com';
   await using bench = await startBench({
     allowed: { [ID]: ['audio.capture', 'bridges.spi:flash'] },
@@ -89,7 +89,7 @@ it('says so where nothing is asked, and where nothing is installed', async () =>
   ]);
 });
 
-it('refuses what is no package', async () => {
+it('refuses a file that is no package', async () => {
   await using bench = await startBench();
   const file = join(root, 'x.app');
   writeFileSync(file, 'no archive');

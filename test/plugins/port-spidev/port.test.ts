@@ -17,7 +17,7 @@ describe('port of a spidev', () => {
     assert.deepEqual(checkManifest(MANIFEST, plugin), []);
   });
 
-  it('starts on a machine without such a device, and says what is missing', async () => {
+  it('starts on a machine without such a device, and names it as missing', async () => {
     await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { device: '/dev/spidev7.3' } });
     const port = host.service(bridgePort);
     assert.equal((await port.info()).device, '/dev/spidev7.3');

@@ -98,7 +98,7 @@ describe('a question', () => {
       assert.ok(!it.screen.surfaces.has('prompt'));
     });
 
-  it('about what is optional alone takes no yes until something is switched on', async () => {
+  it('about optional rights alone takes no yes until something is switched on', async () => {
     await using it = await bench();
     it.ask(question('a', { what: [item('sensors.nfc', { optional: true })] }));
     await it.clock.advance(1_000);
@@ -131,7 +131,7 @@ describe('a question', () => {
     assert.equal(it.clock.pending, 0);
   });
 
-  it('that nobody answers is answered by nobody: the panel never says yes by itself', async () => {
+  it('without an answer stays unanswered: the panel never says yes by itself', async () => {
     await using it = await bench();
     it.ask(question('a'));
     await it.clock.advance(3_600_000);

@@ -13,7 +13,7 @@ async function bench() {
 }
 const IDS = ['en', 'de', 'fr'].flatMap((language) => [`question.refuse.${language}`, `question.show.${language}`]);
 
-describe('what is said to a question', () => {
+describe('spoken answers to a question', () => {
   it('is known only while one is open', async () => {
     await using it = await bench();
     await it.clock.advance(10);

@@ -108,7 +108,7 @@ describe('the sign of the microphone', () => {
     await eventually(() => labels(bench, 'capture') === '', 'no sign');
   });
 
-  it('is the last surface that was put, in its corner of 48, whatever else comes', async () => {
+  it('is the last surface that was put, in its corner of 48, after any other', async () => {
     await using bench = await boot();
     bench.hear({ capturing: [VOICE] });
     bench.host.publish('system.power', { state: 'shutting-down' });

@@ -62,12 +62,12 @@ const started = (ids: readonly string[]) =>
     ...(ids.includes('display') && { config: { display: { renderers: ['soft'], locale: 'en', timeZone: 'UTC' } } }),
   });
 
-describe('a question, and somebody who says yes', () => {
+describe('a question, and a person who says yes', () => {
   for (const [what, ids] of [
     ['without a screen', PLUGINS],
     ['with one', [...PLUGINS, ...SCREEN]],
   ] as const)
-    it(`grants nothing ${what}, whatever is said: the question stays open`, async () => {
+    it(`grants nothing ${what}, for any words: the question stays open`, async () => {
       await using core = await started(ids);
       const questions = core.service(prompts);
       const outcome = questions.ask(QUESTION);
@@ -93,7 +93,7 @@ describe('a question, and somebody who says yes', () => {
     });
 });
 
-describe('a question on the panel, and somebody who says no', () => {
+describe('a question on the panel, and a person who says no', () => {
   for (const [language, strings] of Object.entries(LANGUAGES))
     it(`has no word in it that allows: ${language}`, () => {
       for (const { title, sentences } of Object.values(strings.said))
