@@ -92,7 +92,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await using opened = await device.open();
     const { page } = opened;
     await page.getByRole('navigation').getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('button', { name: /^Reset display\.theme/ }).click();
+    await page.getByRole('button', { name: /^Reset to default: display\.theme/ }).click();
     await page.getByText('Reset to default.', { exact: true }).waitFor();
     assert.equal((await held('display.theme')).code, 'CONFIG_KEY_NOT_FOUND');
     await page.getByRole('button', { name: /^Undo the change of display\.theme/ }).click();

@@ -53,12 +53,16 @@ describe('the page of the voice', { skip: noBrowser }, () => {
       await page.getByText('Your microphone is open').waitFor();
       // Who talks sees the words come; who holds too long is listened to no longer.
       const heard = page.locator('.partial', { hasText: 'what time is it' });
-      await heard.or(page.getByText('Hold the button and talk')).or(page.getByText('Thinking')).first().waitFor();
+      await heard
+        .or(page.getByText('Hold to talk, release when done.'))
+        .or(page.getByText('Thinking'))
+        .first()
+        .waitFor();
       await page.mouse.up();
-      await page.getByText('Hold the button and talk').waitFor();
+      await page.getByText('Hold to talk, release when done.').waitFor();
       const done = async () => (await device.core.ask('/voice', { unix: true })).body.state === 'idle';
       await eventually(done, 'the end of the turn');
-      await said.or(turn.locator('.bubble.person em')).or(turn.getByText('Nobody has said')).first().waitFor();
+      await said.or(turn.locator('.bubble.person em')).or(turn.getByText('No conversation yet')).first().waitFor();
     }
     await turn.getByText('It is').waitFor();
     await turn.getByText('device.time').waitFor();
@@ -98,7 +102,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     const buffer = Buffer.from(encodeWav({ samples: silence(40_000), rate: 16_000 }));
     await page.locator('input[type=file]').setInputFiles({ name: 'long.wav', mimeType: 'audio/wav', buffer });
     await page.getByText(/^[0-9]+ pieces of your sound came too fast for the device and were lost$/).waitFor();
-    await page.getByText('Hold the button and talk').waitFor();
+    await page.getByText('Hold to talk, release when done.').waitFor();
     const { body } = await device.core.ask('/health', { unix: true });
     assert.match(body.components.web.message, /lost by pages that sent faster than was read: [0-9]+ chunks/);
   });
@@ -148,7 +152,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await page.getByRole('status').filter({ hasText: 'Muted' }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Hold to talk' }).isDisabled(), true);
     await mute.click();
-    await page.getByText('Hold the button and talk').waitFor();
+    await page.getByText('Hold to talk, release when done.').waitFor();
   });
 
   test('departures, sentences and listeners are read there', async () => {

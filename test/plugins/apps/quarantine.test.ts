@@ -35,7 +35,7 @@ describe('a quarantine', () => {
   };
 
   it(
-    'is one for the next Core, too, which starts nothing and says why, until somebody starts it',
+    'is one for the next Core, too, which starts nothing and says why, until an operator starts it',
     inRoot(async (root, file) => {
       await using bench = await life(root, '1.0.0', CONNECT);
       await bench.host.hook('kernel.ready').promise();

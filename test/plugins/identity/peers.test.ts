@@ -91,7 +91,7 @@ describe('a process that connects', () => {
   const LAST = '/proc/sys/kernel/ns_last_pid';
   const steers = uid === 0 && existsSync(LAST) && isFrom6_5(release());
   it(
-    'and whose number a program of the operator has by the accept is nobody',
+    'and passes its number to a program of the operator before the accept has no identity',
     {
       skip: steers ? false : 'needs root, Linux 6.5 and CONFIG_CHECKPOINT_RESTORE',
     },

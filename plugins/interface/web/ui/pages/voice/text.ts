@@ -89,7 +89,7 @@ export const words = catalogue({
     volume: 'Volume',
     hears: 'Microphone in use by',
     plays: 'Now playing',
-    nobody: 'nothing',
+    nothing: 'nothing',
     nothingLeft: 'Nothing has left this device',
     nothingLeftLead: 'No sound, text or byte of an app was sent. Each departure is recorded here before it leaves.',
     departures: 'Sent data',
@@ -235,7 +235,7 @@ export const words = catalogue({
     volume: 'Lautstärke',
     hears: 'Mikrofon in Benutzung von',
     plays: 'Spielt gerade',
-    nobody: 'nichts',
+    nothing: 'nichts',
     nothingLeft: 'Nichts hat dieses Gerät verlassen',
     nothingLeftLead:
       'Kein Ton, kein Text und kein Byte einer App wurde gesendet. Jede Sendung steht hier, bevor sie geht.',
@@ -383,7 +383,7 @@ export const words = catalogue({
     volume: 'Volume',
     hears: 'Micro utilisé par',
     plays: 'Joue maintenant',
-    nobody: 'rien',
+    nothing: 'rien',
     nothingLeft: 'Rien n’a quitté cet appareil',
     nothingLeftLead:
       'Aucun son, aucun texte, aucun octet d’une app n’a été envoyé. Tout envoi est noté ici avant de partir.',
