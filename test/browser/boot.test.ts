@@ -60,7 +60,7 @@ describe('boot, on the page of a device without a boot loader', { skip: noBrowse
     await page.getByRole('link', { name: 'Boot' }).click();
     await page.getByRole('button', { name: 'Power off' }).click();
     const dialog = page.getByRole('dialog', { name: 'Power the device off?' });
-    await dialog.getByText('Somebody must be there').waitFor();
+    await dialog.getByText('A person on site must').waitFor();
     await dialog.getByRole('button', { name: 'Power off' }).click();
     assert.match(await confirm(device, page), /Switch the device off/);
     await page.getByText('cannot power off: no helper of root is here').waitFor();

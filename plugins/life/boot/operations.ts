@@ -123,7 +123,7 @@ export function bootOperations(
   };
   const seen: Operation<Record<string, never>, unknown> = {
     name: 'boot.seen',
-    summary: 'say that somebody has seen that the device left a slot',
+    summary: 'acknowledge that the device left a slot',
     description: 'The warning BOOT_FELL_BACK goes. It comes back when the device leaves a slot for another reason.',
     params: exactly({}),
     result: exactly({ seen: { type: 'boolean', description: 'false: there was nothing to be seen' } }),

@@ -58,7 +58,7 @@ export class Levels {
   #listing(): Operation<object, { readonly level: LogLevel; readonly components: readonly ComponentLevel[] }> {
     return {
       name: 'logs.levels',
-      summary: 'from which level on each component logs, and until when where somebody changed it',
+      summary: 'log level of each component, with the end of a change',
       capability: 'system.logs',
       params: { type: 'object' },
       result: {

@@ -223,7 +223,7 @@ async function toldService(out: ProgramOutput, { id, by, neededBy, usedBy, could
     ...neededBy.map((one) => ['requires', one.id, one.range, placeOf(one.at)]),
     ...usedBy.map((one) => ['may use', one.id, one.range, placeOf(one.at)]),
   ];
-  await out.table(['', 'PLUGIN', 'VERSION', 'LISTED'], rows, { empty: '  nobody of this SKU provides or asks for it' });
+  await out.table(['', 'PLUGIN', 'VERSION', 'LISTED'], rows, { empty: '  no plugin of this SKU provides or asks for it' });
   if (by.length > 0) return;
   const could = couldBy.length === 0 ? 'no plugin of the checkout does' : `${couldBy.join(' or ')} would`;
   await out.line(`${out.paint('yellow', 'nobody provides it')}: ${could}`);

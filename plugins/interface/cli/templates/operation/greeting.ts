@@ -24,7 +24,7 @@ export interface Words {
 export function greetOperation({ greeting, short, greeted, sign }: Words): Operation<Params, Result> {
   return {
     name: 'pluginId.greet',
-    summary: 'greet somebody',
+    summary: 'greet a person',
     params: {
       type: 'object',
       additionalProperties: false,
