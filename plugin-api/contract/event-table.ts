@@ -196,7 +196,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     }),
   },
   'system.power': {
-    summary: 'where the power comes from, and how much is left',
+    summary: 'power source, and its charge',
     retained: true,
     payload: record(['source', 'state'], {
       source: oneOf('mains', 'battery'),

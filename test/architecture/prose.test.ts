@@ -34,6 +34,14 @@ const BUDGETS: readonly Budget[] = [
     most: 0,
   },
   {
+    of: 'summaries of operations, events and plugins',
+    files: '{{kernel,plugins,plugin-api}/**/*.ts,manifests/**/*.yaml}',
+    pattern:
+      /(?:^summary: |\bsummary: ['"`])(?:What|Who|Whose|Of|Until|Where) |\bsummary: .*\b(?:whatever|whoever|nobody|somebody|is told|of its own)\b/gim,
+    rule: 'a summary is a noun phrase or an order, as a command and the page show it',
+    most: 0,
+  },
+  {
     of: 'English words of page and panel',
     files:
       'plugins/{interface/web/ui/**/{text,*-text},interface/web/ui/parts/{condition,log-lines,right},display/**/strings,display/*/strings/en}.ts',
