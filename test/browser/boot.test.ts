@@ -45,7 +45,7 @@ describe('boot, on the page of a device without a boot loader', { skip: noBrowse
     await page.getByRole('link', { name: 'Boot' }).click();
     await page.getByText('This device has no boot loader').waitFor();
     const again = page.getByRole('region', { name: 'Start again' });
-    await again.getByText('it runs by hand').waitFor();
+    await again.getByText('the Core was started by hand').waitFor();
     assert.deepEqual(await again.getByRole('button').allTextContents(), ['Reset']);
   });
 
