@@ -200,7 +200,7 @@ export class Watch {
         if (!meter || longestMs < meter.budget.stallMs) continue;
         meter.continued(longestMs);
         meter.stalls++;
-        const what = `it kept the event loop for ${Math.round(longestMs)} ms outside of a callback of the host, in ${where}`;
+        const what = `it blocked the event loop for ${Math.round(longestMs)} ms outside of a callback of the host, in ${where}`;
         this.#warn(meter, 'STALL', what, { ms: longestMs, where });
       }
     } catch (err) {
@@ -213,7 +213,7 @@ export class Watch {
     const { stallMs } = meter.budget;
     if (ms < stallMs || kind === 'lifecycle') return;
     meter.stalls++;
-    const what = `it kept the event loop for ${Math.round(ms)} ms in one callback (${kind}), its budget is ${stallMs} ms`;
+    const what = `it blocked the event loop for ${Math.round(ms)} ms in one callback (${kind}), its budget is ${stallMs} ms`;
     this.#warn(meter, 'STALL', what, { kind, ms });
   }
 

@@ -47,7 +47,7 @@ const node = (root: Root): CapabilityInfo => ({
 /** Every capability that exists. docs/reference/capabilities.md is generated from it. */
 export const CAPABILITIES: readonly CapabilityInfo[] = [
   { id: 'display', summary: 'do everything on the panel', class: 'sensitive' },
-  { id: 'display.surface', summary: 'draw a surface of its own', class: 'normal' },
+  { id: 'display.surface', summary: 'draw its own surface', class: 'normal' },
   { id: 'display.notify', summary: 'show toasts and banners', class: 'normal' },
   { id: 'display.keep', summary: 'keep the panel awake', class: 'sensitive' },
   { id: 'display.control', summary: 'dim and switch the panel', class: 'sensitive' },

@@ -67,22 +67,22 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(['app', 'state'], { app: TEXT, state: TEXT, reason: TEXT }),
   },
   'audio.capture': {
-    summary: 'the microphone got its first listener or lost its last',
+    summary: 'the microphone has a listener, or none any more',
     payload: record(['capturing', 'muted'], { capturing: { type: 'boolean' }, muted: { type: 'boolean' } }),
   },
   'audio.state': {
-    summary: 'what a turn of speech does now',
+    summary: 'state of a turn of speech',
     payload: record(['state'], {
       turn: TURN,
       state: oneOf('idle', 'listening', 'thinking', 'speaking', 'muted', 'error'),
     }),
   },
   'audio.stt.final': {
-    summary: 'what was said',
+    summary: 'spoken words',
     payload: record(['turn', 'text', 'lang', 'stage', 'latencyMs'], WORDS),
   },
   'audio.stt.partial': {
-    summary: 'what was said so far',
+    summary: 'spoken words so far',
     payload: record(['turn', 'text', 'lang', 'stage', 'latencyMs'], WORDS),
   },
   'audio.tts.end': { summary: 'an answer was spoken', payload: record(['turn'], { turn: TURN }) },
@@ -175,7 +175,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(['state'], { state: oneOf('open', 'locked', 'failed'), code: TEXT, reason: TEXT }),
   },
   'system.boot': {
-    summary: 'how the device started; with `fellBack` it left a slot, which is not acknowledged yet',
+    summary: 'how the device started; with `fellBack` it left a slot, and that is not acknowledged yet',
     retained: true,
     payload: record(['safe'], {
       safe: { type: 'boolean' },
@@ -187,7 +187,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(Object.keys(LOSS), LOSS),
   },
   'system.network': {
-    summary: 'what the device can reach: the internet, its own network, or nothing',
+    summary: 'reach of the network: the internet, its own network, or nothing',
     retained: true,
     payload: record(['state', 'type', 'metered'], {
       state: oneOf('online', 'local', 'offline'),
@@ -196,7 +196,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     }),
   },
   'system.power': {
-    summary: 'where the power comes from, and how much is left',
+    summary: 'power source, and its charge',
     retained: true,
     payload: record(['source', 'state'], {
       source: oneOf('mains', 'battery'),
@@ -223,7 +223,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     payload: record(['set', 'zone'], { set: { type: 'boolean' }, zone: TEXT }),
   },
   'telemetry.consent': {
-    summary: 'what the device may send about itself was decided anew',
+    summary: 'the consent to telemetry was decided anew',
     payload: record(['level'], { level: oneOf(...CONSENT_LEVELS), by: TEXT }),
   },
   'uart.error': {
@@ -242,7 +242,7 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   },
   'ui.toast': { summary: 'a short message on the panel', apps: true, payload: record(['text', 'level'], SURFACE) },
   'update.state': {
-    summary: 'what an update of the device does now',
+    summary: 'state of an update of the device',
     retained: true,
     payload: record(['state'], {
       ...{ state: { enum: UPDATE_STATES }, version: TEXT, from: TEXT, slot: oneOf('a', 'b'), reason: TEXT },

@@ -21,7 +21,7 @@ export function coreRestart(
 ): CoreRestart {
   return {
     supervised: Boolean(env.DEVICE_BOOT || env.NOTIFY_SOCKET),
-    reason: 'a supervisor to start the Core again is missing: it runs by hand',
+    reason: 'the Core was started by hand: no supervisor would start it again',
     begin: () => void scope.timeout('end of the Core', BREATH_MS, end),
   };
 }

@@ -29,7 +29,7 @@ test('a module that writes files is named in the table of stores, or it is said 
   );
 });
 
-test('what the table and the manifests say of stores is the same', () => {
+test('the table and the manifests agree on stores', () => {
   const declared = declaredStores();
   assert.deepEqual(
     STORES.map(({ store, plugin }) => `${store} ${plugin}`).sort(),

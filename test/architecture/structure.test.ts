@@ -93,7 +93,7 @@ test('the search for circles finds one', () => {
   }
 });
 
-test('who takes six things or more takes them by name', () => {
+test('a function of six parameters takes them by name', () => {
   const long = files
     .filter((file) => !file.startsWith('kernel/'))
     .flatMap((file) => {

@@ -118,14 +118,14 @@ test('plugin-api shows its plan: at most 12 files lie at its top, and authors re
   assert.ok(total <= MOST_AUTHOR_LINES, `plugin-api outside of inside/ has ${total} lines`);
 });
 
-test('what runs in a browser imports its own files and the libraries of the import map; of plugin-api types alone', () => {
+test('a module of a browser imports its own files and the libraries of the import map; of plugin-api types alone', () => {
   checkImports(`${UI}/**/*.ts`, (name, file) => {
     if (api(name)) return new RegExp(`import type [^;]*'${name}'`).test(read(file));
     return PAGE_LIBRARIES.has(name) || inside(UI, name, file);
   });
 });
 
-test('what the page shares with the Core is a copy of a file of plugin-api that imports nothing', () => {
+test('a file that the page shares with the Core is a copy of a file of plugin-api without imports', () => {
   const copies = sources(`${UI}/shared/*.ts`);
   assert.ok(copies.length > 0);
   for (const copy of copies) {
@@ -147,14 +147,14 @@ test('the bridge simulator is a program of its own: it imports nothing of its pl
 const LOADER_IMPORTS =
   /^\.\.\/\.\.\/plugin-api\/(inside\/(image-folder|boot-report|record-file)|kits\/(image|boot-record))\.ts$/;
 
-test('what the boot loader takes of plugin-api imports Node alone', () => {
+test('the modules of plugin-api that the boot loader takes import Node alone', () => {
   checkImports(
     'plugin-api/{inside/{image-folder,boot-report,record-file},kits/{image,boot-record}}.ts',
     (name) => builtin(name) || /^\.(\.\/kits)?\/(image|boot-record|record-file)\.ts$/.test(name),
   );
 });
 
-test('what the root helper of the slots takes of plugin-api imports Node and what the boot loader takes', () => {
+test('the modules of plugin-api that the root helper of the slots takes import Node and those of the boot loader', () => {
   checkImports(
     'plugin-api/inside/slot-files/*.ts',
     (name, file) =>
@@ -431,7 +431,7 @@ test('no loose ends are left in the code', () => {
   );
 });
 
-test('no limit and no deadline counts the time of day: it jumps when somebody sets it', () => {
+test('no limit and no deadline counts the time of day: it jumps when a person sets it', () => {
   const sums = /deadline[^\n]*\bDate\.now|\bDate\.now\(\) \+|-\s*Date\.now\(\) *[<>]/i;
   const found = sources('{kernel,plugin-api,plugins}/**/*.ts')
     .filter((file) => !/\/program\/|\/testing\//.test(file))

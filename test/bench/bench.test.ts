@@ -90,7 +90,7 @@ describe('a verdict', () => {
     assert.match(format(lines[2]!), /SKIP {2}c +no bus here$/);
   });
 
-  test('what is missed, failed or skipped is named at the end', () => {
+  test('missed, failed and skipped rows are named at the end', () => {
     const text = summary([
       ...lines,
       ...failed(
@@ -241,7 +241,7 @@ describe('a frozen SKU', () => {
     assert.deepEqual(problemsOf(join(import.meta.dirname, 'skus/telling.yaml')), []);
   });
 
-  test('loses what an older commit does not have, and what is left out', () => {
+  test('loses rows that an older commit does not have, and rows that are left out', () => {
     const older = { folder: join(folder, 'older'), commit: 'unknown' };
     mkdirSync(join(older.folder, 'manifests/plugins/wing'), { recursive: true });
     const { plugins } = parse(readFileSync(join(import.meta.dirname, 'skus/board.yaml'), 'utf8'));
@@ -322,7 +322,7 @@ describe('a row', () => {
     assert.deepEqual([room.killed, room.heard], [1, undefined]);
   });
 
-  test('whose lane fails while it waits is charged for it, and is over before the next one', async () => {
+  test('is charged for a lane that fails while it waits, and is over before the next one', async () => {
     const room = new Room();
     const order: string[] = [];
     const waits = Promise.withResolvers<never>();
@@ -352,7 +352,7 @@ describe('a row', () => {
     assert.deepEqual(order, ['killed', 'over']);
   });
 
-  test('whose lane failed before it ended has not measured', async () => {
+  test('has not measured when its lane failed before the end', async () => {
     const room = new Room();
     const lines = await runRow(
       row(1, async () => {

@@ -95,7 +95,7 @@ describe('a flame', () => {
 describe('the picture', () => {
   const svg = () => flameSvg(flameOf(profileOf(12, 12, 3, 6, 9, 9), ROOT, whole), 'A <start>', 'told & dated');
 
-  test('is the same for the same profile, whatever the order of its samples', () => {
+  test('is the same for the same profile in any order of its samples', () => {
     const shuffled = flameOf(profileOf(9, 6, 12, 3, 9, 12), ROOT, whole);
     assert.equal(svg(), svg());
     assert.equal(flameSvg(shuffled, 'A <start>', 'told & dated'), svg());

@@ -44,7 +44,7 @@ describe('apps on the page', { skip: noBrowser }, () => {
     assert.match((await question.textContent()) ?? '', /Not signed\./);
     assert.match((await question.textContent()) ?? '', /<script>window\.harmed=1<\/script>/);
     assert.match((await question.textContent()) ?? '', /safe\\u202e, allow it/);
-    await question.getByRole('button', { name: 'Allow what is ticked' }).click();
+    await question.getByRole('button', { name: 'Allow the ticked rights' }).click();
     assert.match(await confirm(device, page), /Allow what is asked.*com\.example\.ear.*Hear the microphone/s);
     await question.waitFor({ state: 'detached' });
 

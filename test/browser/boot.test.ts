@@ -45,7 +45,7 @@ describe('boot, on the page of a device without a boot loader', { skip: noBrowse
     await page.getByRole('link', { name: 'Boot' }).click();
     await page.getByText('This device has no boot loader').waitFor();
     const again = page.getByRole('region', { name: 'Start again' });
-    await again.getByText('it runs by hand').waitFor();
+    await again.getByText('the Core was started by hand').waitFor();
     assert.deepEqual(await again.getByRole('button').allTextContents(), ['Reset']);
   });
 
@@ -60,13 +60,13 @@ describe('boot, on the page of a device without a boot loader', { skip: noBrowse
     await page.getByRole('link', { name: 'Boot' }).click();
     await page.getByRole('button', { name: 'Power off' }).click();
     const dialog = page.getByRole('dialog', { name: 'Power the device off?' });
-    await dialog.getByText('Somebody must be there').waitFor();
+    await dialog.getByText('A person on site must').waitFor();
     await dialog.getByRole('button', { name: 'Power off' }).click();
     assert.match(await confirm(device, page), /Switch the device off/);
     await page.getByText('cannot power off: no helper of root is here').waitFor();
   });
 
-  test('resets nothing before somebody agrees', async () => {
+  test('resets nothing before a person agrees', async () => {
     await using opened = await device.open({ at: 'boot' });
     const { page } = opened;
     const asked: string[] = [];

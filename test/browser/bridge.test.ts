@@ -34,10 +34,10 @@ describe('the page of the bridge', { skip: noBrowser }, () => {
     await level('wired to the led', 'low');
   });
 
-  test('the traffic is decoded while somebody follows it', async () => {
+  test('the traffic is decoded while a page follows it', async () => {
     await using opened = await device.open({ at: 'bridge/traffic' });
     const { page } = opened;
-    await page.getByText('Nobody follows the traffic').waitFor();
+    await page.getByText('The traffic is not traced').waitFor();
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('gpio0');
     await page.getByRole('button', { name: 'Follow' }).click();
     const frames = page.getByRole('list', { name: 'Traffic' }).getByRole('listitem');
@@ -47,7 +47,7 @@ describe('the page of the bridge', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Stop' }).click();
   });
 
-  test('what comes in on a serial line is read, sensors are live, each bus says who holds what', async () => {
+  test('input of a serial line is read, sensors are live, each bus names its holders', async () => {
     await using opened = await device.open({ at: 'bridge/buses' });
     const { page } = opened;
     await page.getByRole('button', { name: 'Listen to gps' }).click();

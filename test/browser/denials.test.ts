@@ -13,7 +13,7 @@ after(leakCheck());
 
 const LOUD = 'com.example.loud';
 
-describe('what was denied, on the page', { skip: noBrowser }, () => {
+describe('refusals on the page', { skip: noBrowser }, () => {
   const packages = new AppPackages();
   let device: Device;
   before(async () => {
@@ -46,7 +46,7 @@ describe('what was denied, on the page', { skip: noBrowser }, () => {
     assert.equal(await logs.getByRole('button', { name: /^Grant/ }).count(), 0);
   });
 
-  test('a new refusal appears by itself, and what is granted here is granted', async () => {
+  test('a new refusal appears by itself, and a grant here takes effect', async () => {
     await using opened = await device.open({ at: 'denials' });
     const { page } = opened;
     const volume = page.getByRole('region', named('audio'));
@@ -55,7 +55,7 @@ describe('what was denied, on the page', { skip: noBrowser }, () => {
     await eventually(async () => (await times()) > before, 'more refusals on the page');
     await volume.getByRole('button', { name: 'Grant audio' }).click();
     await confirm(device, page);
-    await volume.getByText('Granted meanwhile').waitFor();
+    await volume.getByText('Granted since').waitFor();
     const { body } = await device.core.ask(`/apps/${LOUD}`, { unix: true });
     assert.ok(body.app.capabilities.includes('audio'));
   });

@@ -34,7 +34,7 @@ describe('events', { skip: noBrowser }, () => {
   });
   after(() => device[Symbol.asyncDispose]());
 
-  test('what happens is seen at once, and whole when it is chosen', async () => {
+  test('an event is seen at once, and whole when it is chosen', async () => {
     await using opened = await device.open({ at: 'events?filter=user.**' });
     const { page } = opened;
     await seen(page, 'user.first');
@@ -46,10 +46,10 @@ describe('events', { skip: noBrowser }, () => {
     await card.getByText('“Ada”').waitFor();
     await publish('user.window', { open: false });
     await row(page, /user\.window/).waitFor();
-    await page.getByLabel('Search in what came').fill('ada');
+    await page.getByLabel('Search received events').fill('ada');
     await row(page, /user\.window/).waitFor({ state: 'detached' });
     await row(page, /user\.door/).waitFor();
-    await page.getByLabel('Search in what came').fill('');
+    await page.getByLabel('Search received events').fill('');
     await page.getByRole('button', { name: 'high', exact: true }).click();
     await row(page, /user\.window/).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'high', exact: true }).click();
@@ -58,7 +58,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.match(page.url(), /filter=user\.door/);
   });
 
-  test('filters of the bus are added and taken away, and what is none is said at once', async () => {
+  test('filters of the bus are added and taken away, and a wrong filter is refused at once', async () => {
     await using opened = await device.open({ at: 'events' });
     const { page } = opened;
     const filter = page.getByLabel('Filter', { exact: true });
@@ -92,7 +92,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.equal(await row(page, /still\.t/).count(), 2);
   });
 
-  test('whatever an app says is text: markup, addresses, marks of direction, ten thousand characters', async () => {
+  test('text of an app stays text: markup, addresses, marks of direction, ten thousand characters', async () => {
     await using opened = await device.open({ at: 'events?filter=user.hostile' });
     const { page } = opened;
     await seen(page, 'user.hostile');
@@ -113,10 +113,10 @@ describe('events', { skip: noBrowser }, () => {
     assert.equal(await page.locator('a[href^="javascript"], main script, main img[src="x"]').count(), 0);
   });
 
-  test('what is true now is one row for each value, and follows it', async () => {
+  test('the current state has one row for each value, and follows it', async () => {
     await using opened = await device.open({ at: 'events/now' });
     const { page } = opened;
-    const table = page.getByRole('table', { name: 'True now' });
+    const table = page.getByRole('table', { name: 'Current state' });
     await table.getByRole('row', { name: /plugin\.state events state: active/ }).waitFor();
     await publish('app.state', { app: 'com.example.ghost', state: 'running' });
     await table.getByRole('row', { name: /app\.state com\.example\.ghost state: running/ }).waitFor();
@@ -134,7 +134,7 @@ describe('events', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('Published as number').waitFor();
     await page.getByRole('link', { name: 'See it live' }).click();
-    await page.getByLabel('Search in what came').waitFor();
+    await page.getByLabel('Search received events').waitFor();
     await show(page, 'events/publish');
     await page.getByLabel('Topic').fill('app.com.example.other.event.x');
     await page.getByRole('button', { name: 'Publish' }).click();
@@ -152,7 +152,7 @@ describe('events', { skip: noBrowser }, () => {
     assert.ok(await page.getByRole('button', { name: 'Publish' }).isDisabled());
   });
 
-  test('a connection that was gone is a row that says what is missing', async () => {
+  test('a connection that was gone is a row that names the gap', async () => {
     await using opened = await device.open({ at: 'events' });
     const { page } = opened;
     const lines: WebSocketRoute[] = [];
@@ -284,7 +284,7 @@ describe('events in masses', { skip: noBrowser }, () => {
       'window.took = []; new PerformanceObserver((list) => { for (const one of list.getEntries()) if (one.interactionId) took.push([one.interactionId, one.duration]); }).observe({ type: "event", durationThreshold: 16, buffered: false })',
     );
     const flood = new Flood(core);
-    const search = page.getByLabel('Search in what came');
+    const search = page.getByLabel('Search received events');
     const asked = FULL ? 30 : 6;
     for (let n = 0; n < asked; n++) {
       await page.getByRole('button', { name: 'high', exact: true }).click();

@@ -19,7 +19,7 @@ describe('flags, on the page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Flags' }).click();
     const card = page.getByRole('region', { name: 'example' });
-    await card.getByText('of the product').waitFor();
+    await card.getByText('from the product').waitFor();
     await card.getByText('nothing reads it').waitFor();
     await card.getByRole('switch').click();
     await card.getByRole('button', { name: 'Save' }).click();
@@ -31,7 +31,7 @@ describe('flags, on the page', { skip: noBrowser }, () => {
     assert.equal((await device.core.ask('/flags/example', { unix: true })).body.value, false);
   });
 
-  test('that somebody else sets are seen at once', async () => {
+  test('that another client sets are seen at once', async () => {
     await using opened = await device.open({ at: 'flags' });
     const card = opened.page.getByRole('region', { name: 'example' });
     await card.getByText('default', { exact: true }).waitFor();

@@ -94,7 +94,7 @@ describe('functions', { skip: noBrowser }, () => {
     await answer(page).getByText('PARAMS_INVALID').waitFor();
   });
 
-  test('what stops something asks first', async () => {
+  test('a function that stops work asks first', async () => {
     await using opened = await device.open({ at: 'functions/op/plugins.restart' });
     const { page } = opened;
     await page.getByLabel('id').fill('notify');
@@ -166,7 +166,7 @@ describe('functions', { skip: noBrowser }, () => {
     await show(page, 'functions');
     await page.getByRole('button', { name: 'Functions', exact: true }).click();
     await page.getByText('1,000 found').waitFor();
-    const rows = await page.getByRole('list', { name: 'What can be called' }).getByRole('listitem').count();
+    const rows = await page.getByRole('list', { name: 'Functions and operations' }).getByRole('listitem').count();
     assert.ok(rows < 60, `${rows} rows are drawn`);
     await page.getByLabel('Search functions and operations').fill('f997');
     await page.getByRole('link', { name: /load\.f997/ }).click();

@@ -43,7 +43,7 @@ describe('logs on the page', { skip: noBrowser }, () => {
     assert.equal(await list.getByText('the oven is cold').count(), 0);
     await page.getByRole('button', { name: 'Follow' }).click();
     await list.getByText('the oven is cold').waitFor();
-    await page.getByRole('searchbox', { name: 'With this text' }).fill('oven');
+    await page.getByRole('searchbox', { name: 'Contains' }).fill('oven');
     await page.getByText('3 lines', { exact: true }).waitFor();
     await page.getByRole('combobox', { name: 'Level' }).first().selectOption('error');
     await page.getByText('1 line', { exact: true }).waitFor();
@@ -62,7 +62,7 @@ describe('logs on the page', { skip: noBrowser }, () => {
     await list.getByText('line 10050', { exact: true }).waitFor();
     await page.getByText('Older lines than these 10,000 are not kept on this page.').waitFor();
     assert.ok((await list.getByRole('listitem').count()) < 80);
-    await page.getByRole('searchbox', { name: 'With this text' }).fill('line 9999');
+    await page.getByRole('searchbox', { name: 'Contains' }).fill('line 9999');
     await list.getByText('line 9999', { exact: true }).waitFor();
   });
 

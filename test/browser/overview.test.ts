@@ -34,7 +34,7 @@ describe('the start page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('heading', { name: 'Right now' }).waitFor();
     assert.equal((await ask('/plugins/sensors/disable', {})).status, 200);
-    await page.getByText('bme280 waits for something it needs.').waitFor();
+    await page.getByText('bme280 waits for a missing service.').waitFor();
     await page.getByText('Start the plugin that provides it.').first().waitFor();
     // The page of the plugins counts the same.
     const count = await page.locator('.well h2').textContent();
@@ -45,7 +45,7 @@ describe('the start page', { skip: noBrowser }, () => {
     await page.getByRole('heading', { level: 1, name: 'bme280' }).waitFor();
     assert.equal((await ask('/plugins/sensors/enable', {})).status, 200);
     await show(page, 'overview');
-    await page.getByText('bme280 waits for something it needs.').waitFor({ state: 'detached' });
+    await page.getByText('bme280 waits for a missing service.').waitFor({ state: 'detached' });
   });
 
   test('counts and names what an app overrides, beside what the device does', async () => {
@@ -92,7 +92,7 @@ describe('the start page', { skip: noBrowser }, () => {
   });
 
   for (const [question, clicks, heading] of [
-    ['what costs the CPU', ['See all'], 'Where the time goes'],
+    ['what costs the CPU', ['See all'], 'CPU time by function'],
     ['why was this refused', ['Why was this refused?'], undefined],
     ['undo this setting', ['Reset to default'], undefined],
   ] as const)

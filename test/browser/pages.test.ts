@@ -98,7 +98,7 @@ describe('every page', { skip: noBrowser }, () => {
     await page.locator('main h1').waitFor();
     await context.close();
   });
-  test('what is needed before it can be used is at most 250 KB, and nothing comes from elsewhere', async () => {
+  test('the files of the first page are at most 250 KB, and nothing comes from elsewhere', async () => {
     const context = await device.browser.newContext();
     const page = await context.newPage();
     const files: Promise<number>[] = [];

@@ -55,7 +55,7 @@ describe('the page of the panel', { skip: noBrowser }, () => {
       ms: 20_000,
     });
 
-  test('shows what is on the glass, pixel by pixel, and follows it', async () => {
+  test('shows the glass, pixel by pixel, and follows it', async () => {
     await using opened = await device.open({ at: 'panel' });
     const { page } = opened;
     await equals(page);

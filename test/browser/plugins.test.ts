@@ -20,7 +20,7 @@ describe('health and plugins', { skip: noBrowser }, () => {
     await page.getByRole('searchbox', { name: 'Filter plugins' }).fill('bme');
     await page.getByRole('link', { name: 'bme280' }).click();
     await page.getByRole('heading', { level: 1, name: 'bme280' }).waitFor();
-    const ties = page.getByRole('region', { name: 'What it is tied to' });
+    const ties = page.getByRole('region', { name: 'Services' });
     await ties.getByRole('link', { name: 'sensors' }).click();
     await page.getByRole('heading', { level: 1, name: 'sensors' }).waitFor();
     await ties.getByRole('link', { name: 'presence' }).waitFor();
@@ -41,7 +41,7 @@ describe('health and plugins', { skip: noBrowser }, () => {
   test('lets a viewer look, and change nothing', async () => {
     await using opened = await device.open({ at: 'plugins/sensors', role: 'viewer' });
     const { page } = opened;
-    for (const name of ['Restart', 'Stop', 'Switch off for good'])
+    for (const name of ['Restart', 'Stop', 'Disable'])
       assert.equal(await page.getByRole('button', { name, exact: true }).isDisabled(), true, name);
   });
 
@@ -50,7 +50,10 @@ describe('health and plugins', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('table', { name: 'CPU load' }).getByText('The Core itself').waitFor();
     await page.getByRole('button', { name: /Look for/ }).click();
-    await page.getByRole('table', { name: 'Where the time goes' }).or(page.getByText('Next to nothing ran.')).waitFor();
+    await page
+      .getByRole('table', { name: 'CPU time by function' })
+      .or(page.getByText('Next to nothing ran.'))
+      .waitFor();
   });
 
   test('draws who needs whom, and says it in words and as a table', async () => {
@@ -59,7 +62,7 @@ describe('health and plugins', { skip: noBrowser }, () => {
     const count = await page.locator('.graph .node').count();
     assert.ok(count >= 55, `${count} plugins are drawn`);
     await page.getByLabel('Mark').selectOption('bme280');
-    await page.getByText(/^bme280 needs: (i2c, sensors|sensors, i2c)\. It is needed by: none\.$/).waitFor();
+    await page.getByText(/^bme280 requires: (i2c, sensors|sensors, i2c)\. It is required by: none\.$/).waitFor();
     assert.equal(await page.locator('.edge.marked').count(), 2);
     await page.getByRole('table', { name: 'The same as a table' }).waitFor();
   });
@@ -69,7 +72,7 @@ describe('health and plugins', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByText('Nothing had to be rolled back.').waitFor();
     await page.getByLabel('Folder or package on the device').fill('/no/such/place');
-    await page.getByRole('button', { name: 'Look into it' }).click();
+    await page.getByRole('button', { name: 'Inspect' }).click();
     await page.locator('.toast.error').waitFor();
   });
 

@@ -65,7 +65,7 @@ describe('the search', { skip: noBrowser }, () => {
       assert.match(await page.evaluate<string>('location.hash'), hash);
     });
 
-  test('keeps what is hostile text, and finds one of a thousand in time', async () => {
+  test('keeps hostile text as text, and finds one of a thousand in time', async () => {
     await using opened = await device.open();
     const { page } = opened;
     const plugins = Array.from({ length: 1000 }, (_, n) => ({ id: `plugin-${n}`, summary: `<b onclick=x>${n}</b>` }));

@@ -51,7 +51,7 @@ describe('secrets, on the page', { skip: noBrowser }, () => {
     assert.equal(answers.filter((answer) => answer.includes(SECRET)).length, 0);
   });
 
-  test('that configurations name and nobody set are told, and set from there', async () => {
+  test('that configurations name without a value are told, and set from there', async () => {
     await using opened = await device.open();
     const { page } = opened;
     await page.route('**/secrets/missing', (route) =>
@@ -60,7 +60,7 @@ describe('secrets, on the page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Secrets' }).click();
     await page.getByRole('region', { name: 'Missing' }).getByRole('button', { name: 'Set cloud.token' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set cloud.token' });
-    assert.equal(await dialog.getByRole('textbox', { name: 'Belongs to' }).inputValue(), 'shared');
+    assert.equal(await dialog.getByRole('textbox', { name: 'Scope' }).inputValue(), 'shared');
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   });
 

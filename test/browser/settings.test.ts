@@ -87,13 +87,13 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     assert.equal((await held(setting.key)).code, 'CONFIG_KEY_NOT_FOUND');
   });
 
-  test('what was changed stands first: it is given back with the second click from the start page, and the search finds it', async () => {
+  test('changed settings stand first: one is reset with the second click from the start page, and the search finds it', async () => {
     await put('display.theme', { value: 'night' });
     await using opened = await device.open();
     const { page } = opened;
     await page.getByRole('navigation').getByRole('link', { name: 'Settings' }).click();
-    await page.getByRole('button', { name: /^Give back display\.theme/ }).click();
-    await page.getByText('Given back.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Reset to default: display\.theme/ }).click();
+    await page.getByText('Reset to default.', { exact: true }).waitFor();
     assert.equal((await held('display.theme')).code, 'CONFIG_KEY_NOT_FOUND');
     await page.getByRole('button', { name: /^Undo the change of display\.theme/ }).click();
     await page.getByText('Undone.').waitFor();
@@ -103,7 +103,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await put('display.theme', { value: null });
   });
 
-  test('who is slower than somebody else sees both values and chooses', async () => {
+  test('the slower of two writers sees both values and chooses', async () => {
     await put('kitchen.lamp', { value: 'red' });
     await using opened = await device.open({ at: 'settings/device/device' });
     const { page } = opened;
@@ -121,7 +121,7 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     await put('kitchen.lamp', { value: null });
   });
 
-  test('what the Core refuses is said at the field, and nothing is written', async () => {
+  test('a refusal of the Core is said at the field, and nothing is written', async () => {
     await using opened = await device.open({ at: 'settings/plugin/display' });
     const mine = row(opened.page, 'dimMs');
     await mine.getByRole('textbox').fill('5');
@@ -153,6 +153,6 @@ describe('the page of the settings', { skip: noBrowser }, () => {
     const { page } = opened;
     const mine = row(page, 'kitchen.lamp');
     assert.ok(await mine.getByRole('textbox').isDisabled());
-    assert.ok(await mine.getByRole('button', { name: /^Give back/ }).isDisabled());
+    assert.ok(await mine.getByRole('button', { name: /^Reset/ }).isDisabled());
   });
 });

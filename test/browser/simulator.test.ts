@@ -76,7 +76,7 @@ describe('page simulator', { skip: noBrowser }, () => {
     await opened.page.locator('[role=switch][aria-checked=true]', { hasText: 'motion' }).waitFor();
   });
 
-  it('records what is done by hand, and plays it', async () => {
+  it('records actions by hand, and plays them', async () => {
     const { page } = opened;
     await page.getByLabel('Name of the recording').fill('by-hand');
     await page.getByRole('button', { name: 'Record', exact: true }).click();

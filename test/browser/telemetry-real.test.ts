@@ -36,13 +36,13 @@ describe('telemetry of a real device, on the page', { skip: noBrowser }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('nothing leaves before somebody agrees; then what was shown leaves, and is told; withdrawn, nothing waits', async () => {
+  test('nothing leaves before consent; then the shown report leaves, and is told; withdrawn, nothing waits', async () => {
     await using opened = await device.open({ at: 'telemetry' });
     const { page } = opened;
     const consent = page.getByRole('region', { name: 'Consent' });
     await consent.getByRole('status').getByText('off').waitFor();
     await consent.getByText(new URL(collector.url).host).waitFor();
-    await page.getByRole('region', { name: 'What left the device' }).getByText('Nothing left the device.').waitFor();
+    await page.getByRole('region', { name: 'Sent data' }).getByText('Nothing left the device.').waitFor();
     await page.getByRole('group', { name: 'Level' }).getByRole('button', { name: 'crash' }).click();
     const body = page.getByLabel('Measurements');
     await body.waitFor();
@@ -65,7 +65,7 @@ describe('telemetry of a real device, on the page', { skip: noBrowser }, () => {
     );
     await eventually(async () => {
       await page.reload();
-      const departures = page.getByRole('region', { name: 'What left the device' });
+      const departures = page.getByRole('region', { name: 'Sent data' });
       await departures.getByRole('row').nth(1).waitFor();
       return (await departures.textContent())?.includes(new URL(collector.url).host);
     }, 'the ledger');
@@ -95,7 +95,7 @@ describe('telemetry of a real device, on the page', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Traces' }).click();
     const row = (why: string) => page.getByRole('row').filter({ hasText: why });
     await row('APP_NOT_FOUND').first().waitFor();
-    await page.getByRole('group', { name: 'Why it is kept' }).getByRole('button', { name: 'sampled' }).click();
+    await page.getByRole('group', { name: 'Reason' }).getByRole('button', { name: 'sampled' }).click();
     await row('APP_NOT_FOUND').first().waitFor({ state: 'detached' });
     await row('sampled').getByRole('link').first().click();
     await page.getByText(SAMPLED).waitFor();

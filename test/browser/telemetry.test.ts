@@ -103,7 +103,7 @@ describe('telemetry, on the page', { skip: noBrowser }, () => {
     await consent.getByRole('status').getByText('off').waitFor();
     assert.deepEqual(asked, [{ level: 'health' }, { level: 'off' }]);
     await page.getByRole('region', { name: 'Waiting to leave' }).getByText('otlp').waitFor();
-    await page.getByRole('region', { name: 'What left the device' }).getByText('telemetry').waitFor();
+    await page.getByRole('region', { name: 'Sent data' }).getByText('telemetry').waitFor();
     assert.deepEqual(await barriers(page), []);
     await page.setViewportSize({ width: 360, height: 740 });
     assert.equal(await sideways(page), 0);
@@ -129,7 +129,7 @@ describe('telemetry, on the page', { skip: noBrowser }, () => {
     await page.reload();
     await page.getByRole('link', { name: 'Traces' }).click();
     await page.getByText('4 traces made room for newer ones.').waitFor();
-    await page.getByRole('group', { name: 'Why it is kept' }).getByRole('button', { name: 'slow' }).click();
+    await page.getByRole('group', { name: 'Reason' }).getByRole('button', { name: 'slow' }).click();
     await page.getByRole('link', { name: 'voice.turn' }).click();
     await page.getByText('└─ agenda.next').waitFor();
     await page.getByText('engine: sherpa').waitFor();

@@ -97,7 +97,7 @@ describe('the page', { skip: noBrowser }, () => {
     await page.context().close();
   });
 
-  test('runs no script of an app and of nobody else, and asks nobody else', async () => {
+  test('runs no script of an app or of a stranger, and asks no other host', async () => {
     const page = await signedIn();
     const met = await page.evaluate(`(async () => {
       const tried = [];

@@ -15,12 +15,12 @@ describe('updates, on the page', { skip: noBrowser }, () => {
   });
   after(() => device[Symbol.asyncDispose]());
 
-  test('say in one sentence what is so, what runs, and why nothing can come', async () => {
+  test('say the state, the running version and the reason of a wait in one sentence each', async () => {
     await using opened = await device.open({ role: 'operator' });
     const { page } = opened;
     await page.getByRole('link', { name: 'Updates' }).click();
     await page.getByText('Nothing is under way.').waitFor();
-    await page.getByRole('region', { name: 'What runs' }).getByText('Channel').waitFor();
+    await page.getByRole('region', { name: 'Running version' }).getByText('Channel').waitFor();
     await page.getByText('There was no update yet.').waitFor();
   });
 

@@ -40,7 +40,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     if (folder) await rm(folder, { recursive: true });
   });
 
-  test('who holds the button is heard, and reads what was understood, answered, and where the time went', async () => {
+  test('a person who holds the button is heard, and reads the words, the answer and the timing', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const button = page.getByRole('button', { name: 'Hold to talk' });
@@ -53,17 +53,21 @@ describe('the page of the voice', { skip: noBrowser }, () => {
       await page.getByText('Your microphone is open').waitFor();
       // Who talks sees the words come; who holds too long is listened to no longer.
       const heard = page.locator('.partial', { hasText: 'what time is it' });
-      await heard.or(page.getByText('Hold the button and talk')).or(page.getByText('Thinking')).first().waitFor();
+      await heard
+        .or(page.getByText('Hold to talk, release when done.'))
+        .or(page.getByText('Thinking'))
+        .first()
+        .waitFor();
       await page.mouse.up();
-      await page.getByText('Hold the button and talk').waitFor();
+      await page.getByText('Hold to talk, release when done.').waitFor();
       const done = async () => (await device.core.ask('/voice', { unix: true })).body.state === 'idle';
       await eventually(done, 'the end of the turn');
-      await said.or(turn.locator('.bubble.person em')).or(turn.getByText('Nobody has said')).first().waitFor();
+      await said.or(turn.locator('.bubble.person em')).or(turn.getByText('No conversation yet')).first().waitFor();
     }
     await turn.getByText('It is').waitFor();
     await turn.getByText('device.time').waitFor();
-    const parts = turn.getByRole('table', { name: 'Where the time of this turn went' });
-    for (const part of ['End of speech', 'Speech to text', 'Meaning', 'First sound', 'Until the first sound'])
+    const parts = turn.getByRole('table', { name: 'Timing of this turn' });
+    for (const part of ['End of speech', 'Speech to text', 'Meaning', 'First sound', 'Time to first sound'])
       await parts.getByRole('rowheader', { name: part, exact: true }).waitFor();
     assert.equal(await page.getByText('Your microphone is open').count(), 0);
   });
@@ -98,7 +102,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     const buffer = Buffer.from(encodeWav({ samples: silence(40_000), rate: 16_000 }));
     await page.locator('input[type=file]').setInputFiles({ name: 'long.wav', mimeType: 'audio/wav', buffer });
     await page.getByText(/^[0-9]+ pieces of your sound came too fast for the device and were lost$/).waitFor();
-    await page.getByText('Hold the button and talk').waitFor();
+    await page.getByText('Hold to talk, release when done.').waitFor();
     const { body } = await device.core.ask('/health', { unix: true });
     assert.match(body.components.web.message, /lost by pages that sent faster than was read: [0-9]+ chunks/);
   });
@@ -115,13 +119,13 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     assert.equal(await page.locator('main [role=alert]').count(), 0);
   });
 
-  test('who leaves while the button is held has said nothing', async () => {
+  test('a page that is left while the button is held has said nothing', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const button = page.getByRole('button', { name: 'Hold to talk' });
     await button.focus();
     await page.keyboard.down('Space');
-    await page.getByText('The device listens to you').waitFor();
+    await page.getByText('Listening…').waitFor();
     await page.evaluate("location.hash = '#/overview'");
     const over = async () => {
       const [turn] = (await device.core.ask('/voice/turns', { unix: true })).body.turns;
@@ -130,7 +134,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await eventually(over, 'the end of the turn');
   });
 
-  test('what was said is text, whatever stands in it', async () => {
+  test('a spoken sentence stays text, markup included', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     await page.getByRole('textbox', { name: 'Or write' }).fill(HOSTILE);
@@ -140,7 +144,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     assert.equal(await page.locator('main img').count(), 0);
   });
 
-  test('who mutes is not heard, and the page says so', async () => {
+  test('a muted device does not hear, and the page says so', async () => {
     await using opened = await device.open({ at: 'voice' });
     const { page } = opened;
     const mute = page.getByRole('switch', { name: 'Mute the microphone' });
@@ -148,10 +152,10 @@ describe('the page of the voice', { skip: noBrowser }, () => {
     await page.getByRole('status').filter({ hasText: 'Muted' }).waitFor();
     assert.equal(await page.getByRole('button', { name: 'Hold to talk' }).isDisabled(), true);
     await mute.click();
-    await page.getByText('Hold the button and talk').waitFor();
+    await page.getByText('Hold to talk, release when done.').waitFor();
   });
 
-  test('what left the device, what can be said and who listens is read there', async () => {
+  test('departures, sentences and listeners are read there', async () => {
     await using opened = await device.open({ at: 'voice/departures' });
     const { page } = opened;
     await page.getByRole('heading', { name: 'Nothing has left this device' }).waitFor();

@@ -76,7 +76,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     assert.equal(await lab.io.gpioRead('gpio0', 0b11 << 8), 0b10 << 8);
   });
 
-  it('writes and reads an I2C memory, and refuses an address where nobody is', async () => {
+  it('writes and reads an I2C memory, and refuses an address without a chip', async () => {
     await using lab = await open();
     await lab.io.request('i2c0', 1, i2c(EEPROM, [0x10, 1, 2, 3, 4]));
     assert.deepEqual([...(await lab.io.request('i2c0', 1, i2c(EEPROM, [0x10], 4)))], [1, 2, 3, 4]);
@@ -194,7 +194,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     });
   }
 
-  it('echoes what is longer than its ring, and refuses what it does not know', async () => {
+  it('echoes more than its ring holds, and refuses unknown requests', async () => {
     await using lab = await open();
     const bytes = Buffer.alloc(5000, 'echo ');
     assert.ok(bytes.equals(await lab.io.request('sys', 6, bytes)));
@@ -254,7 +254,7 @@ describe('the responder in C under the real host', { skip: noCompiler }, () => {
     assert.deepEqual(lab.states, ['hello', 'up']);
   });
 
-  it('ends what is in flight with LINK_RESET when its reset is pulled in the middle, and is back', async () => {
+  it('ends requests in flight with LINK_RESET when its reset is pulled in the middle, and is back', async () => {
     await using lab = await open();
     const before = lab.host.link.session!.hello.bootId;
     const transfer = failure(lab.io.spixTransfer('spi1', { ...SLOW, tx: new Uint8Array(20_000), rxLength: 20_000 }));

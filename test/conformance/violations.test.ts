@@ -191,7 +191,7 @@ describe('the responder in C and a host that breaks rules', { skip: noCompiler }
     assert.deepEqual(finals(await host.ask(request(SLOW_SPI, 1, 1, slow(2, 2)))), [[SLOW_SPI, 1, STATUS.OK]]);
   });
 
-  it('takes an id again right after its end, whatever its ring still holds of the old one', async () => {
+  it('takes an id again right after its end, also while its ring holds the old one', async () => {
     await using host = await open();
     const running = request(SLOW_SPI, 1, 1, slow(60, 0));
     const queued = request(SLOW_SPI, 2, 1, slow(2, 2));

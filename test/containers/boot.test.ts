@@ -67,7 +67,7 @@ suite('a device with a boot loader', { skip: WITHOUT_CONTAINERS }, () => {
   });
 
   test(
-    'that crashes five times comes up in safe mode, tells it everywhere, and is as before when somebody ends that',
+    'that crashes five times comes up in safe mode, tells it everywhere, and is as before when the operator ends that',
     MS,
     async () => {
       await using box = await Container.start((root) => product.install(root, image));

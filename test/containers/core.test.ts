@@ -98,7 +98,7 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
   );
 
   test(
-    'writes to the journal: an entry for each line whatever it holds, with its fields, and no secret',
+    'writes to the journal: an entry for each line of any contents, with its fields, and no secret',
     MS,
     async (t) => {
       const secret = 'correct "horse"+battery';
@@ -198,7 +198,7 @@ suite('a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
   });
 
   test(
-    'killed, it is back; ended five times in ten minutes, it is followed by its safe mode, until somebody starts it again',
+    'killed, it is back; ended five times in ten minutes, it is followed by its safe mode, until an operator starts it again',
     MS,
     async () => {
       await using box = await coreBox();

@@ -31,7 +31,7 @@ suite('the warden', { skip: WITHOUT_CONTAINERS }, () => {
     assert.equal(await box.output('systemctl is-active app-agenda'), 'active\n');
   });
 
-  test("lets nobody but the Core ask, is root with one right alone, and gives away nothing that is not the Core's", async () => {
+  test('serves the Core alone, is root with one right alone, and gives away nothing of others', async () => {
     await using box = await wardenBox();
     const spec = await placedApp(box, 'agenda', 40_001, TELLS);
     const { name, data = '' } = spec;

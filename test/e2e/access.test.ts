@@ -93,7 +93,7 @@ describe('an app that holds nothing', () => {
   });
 });
 
-describe('somebody without identity', () => {
+describe('a caller without identity', () => {
   it('is asked for one wherever the documents do not let everybody in', async () => {
     for (const one of documented.filter(({ operationId }) => !STREAMS.has(operationId))) {
       const everybody = one.security?.some((way) => Object.keys(way).length === 0) ?? false;

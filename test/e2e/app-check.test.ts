@@ -209,7 +209,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-describe('what is wrong is told, and the exit status is 1', () => {
+describe('a mistake is told, and the exit status is 1', () => {
   for (const [title, { program, manifest = {}, prepare, verify }] of Object.entries(CASES))
     test(title, async () => {
       const dir = join(folder, `case-${Object.keys(CASES).indexOf(title)}`);
@@ -227,7 +227,7 @@ describe('what is wrong is told, and the exit status is 1', () => {
     });
 });
 
-test('without walls the check runs as well, and says what is not enforced', async () => {
+test('without walls the check runs as well, and names the walls that are not enforced', async () => {
   const dir = join(folder, 'bare');
   mkdirSync(dir);
   writeFileSync(join(dir, 'main.cjs'), `${LIVE} function ready() {}`);

@@ -297,7 +297,7 @@ for (const language of LANGUAGES) {
     }
   });
 
-  test(`an app in ${language.name} gives up where nobody answers`, { skip: language.skip }, async () => {
+  test(`an app in ${language.name} gives up without an answer`, { skip: language.skip }, async () => {
     const env = { DEVICE_RPC_SOCKET: join(tmpdir(), 'nobody-listens-here.sock'), WAIT_MS: '100' };
     await using app = new Guest(language.command, env);
     assert.equal(await app.ended, 3);

@@ -105,7 +105,7 @@ async function runStatic(uid: number | undefined): Promise<string> {
   return `${said}${complaints}`;
 }
 
-describe('what an app finds when it reaches out', () => {
+describe('an app that reaches out', () => {
   it('the device nodes of the table are there outside', () => assert.ok(statSync('/dev/null').isCharacterDevice()));
   for (const [who, user] of Object.entries(USERS))
     for (const language of ['node', 'python'] as const)

@@ -117,7 +117,7 @@ test('socket path 200, registration 201, READY with capabilities and subscriptio
   assert.deepEqual(await call('startup.who'), { pid: pidInside(status.pid) });
 });
 
-test('whoever names an app may write its name for its id, wherever an app is asked for', async () => {
+test('a caller may write the name of an app for its id, wherever an app is asked for', async () => {
   await running();
   await file('flow');
   const asked: readonly (readonly [string, string, object?])[] = [

@@ -140,7 +140,7 @@ describe('every endpoint refuses as documented', () => {
     });
   }
 
-  test('what the operator may ask for and is not there', async () => {
+  test('things that the operator may ask for and that are missing', async () => {
     const cases: readonly (readonly [string, string, object | undefined, number, string])[] = [
       ['spi.transfer', '/SPI_transfer_txrx', { ...SPI, handle: 'absent' }, 500, 'HANDLE_NOT_FOUND'],
       ['apps.start', '/apps/no.such/start', {}, 404, 'APP_NOT_FOUND'],
@@ -212,7 +212,7 @@ describe('sockets', () => {
     client.socket.destroy();
   });
 
-  test('an app socket ends what is too long, and answers who closes its side', async () => {
+  test('an app socket ends a message that is too long, and answers a client that closes its side', async () => {
     for (const [what, bytes] of [
       ['a line over 1 MiB', `{"a":"${'x'.repeat(1_048_576)}"}\n`],
       ['no end of line', 'x'.repeat(1_048_600)],
@@ -270,7 +270,7 @@ describe('sockets', () => {
     }
   });
 
-  test('more silent connections than there is room for keep nobody out', async () => {
+  test('more silent connections than there is room for keep no client out', async () => {
     for (const [where, unix] of [
       [core.port, false],
       [core.socket, true],

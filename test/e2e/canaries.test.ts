@@ -254,7 +254,7 @@ const appHasTold = (times: number) =>
     );
   }, 'what the app prints');
 
-test('what a vault keeps, and what passes through, is nowhere in what the Core wrote or answered', {
+test('secrets of a vault, kept or passing through, are nowhere in the files and answers of the Core', {
   timeout: 60_000,
 }, async () => {
   await put('shared/replaced', PASSING['a secret that is replaced']);

@@ -48,7 +48,7 @@ describe('a whole Core', () => {
     });
 
   for (const years of JUMPS) {
-    test(`answers what is under way when the time jumps by ${years} years, and all that comes after`, async () => {
+    test(`answers requests under way when the time jumps by ${years} years, and all later ones`, async () => {
       using date = jumpingDate();
       await using core = await open();
       const table = core.service(operations);
@@ -139,7 +139,7 @@ describe('a plugin elsewhere', () => {
         peer.close(new CoreError('CANCELLED', { what: 'the test', reason: 'it is over' }));
     });
 
-    test(`publishes again when the bus had no room, whatever the time of day: ${years} years`, async () => {
+    test(`publishes again when the bus had no room, at any time of day: ${years} years`, async () => {
       using date = jumpingDate();
       const published: unknown[] = [];
       const peer = { notify: (...words: unknown[]) => void published.push(words), call: quiet };
@@ -156,7 +156,7 @@ describe('a plugin elsewhere', () => {
   }
 });
 
-describe('what is counted by time', () => {
+describe('things that are counted by time', () => {
   for (const years of JUMPS) {
     test(`crashes: pauses and the window of a quarantine are what they were after ${years} years`, async () => {
       const clock = new VirtualClock({ now: 1_700_000_000_000 });

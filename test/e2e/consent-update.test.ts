@@ -151,7 +151,7 @@ describe('a version that asks for more', () => {
     assert.ok(kept.some(({ capability, allowed }) => capability === 'display.notify' && !allowed));
   });
 
-  it('is shown to whoever waits for it in the terminal, and answered from another one', async () => {
+  it('is shown to the terminal that waits for it, and answered from another one', async () => {
     await using core = await start();
     const source = await packages.pack({ manifest: { capabilities: asks('audio.capture') } });
     const child = spawnDevicectl(['--root', core.root, 'app', 'install', source]);

@@ -89,7 +89,7 @@ function questionAbout(core: Core, id: string): Promise<Prompt> {
   );
 }
 
-describe('an app that wants what nobody has decided', () => {
+describe('an app that wants undecided rights', () => {
   it('runs without it meanwhile, and with it from the answer on, over a restart of the Core', async () => {
     putApp(EAR, ['audio.capture', 'display.notify']);
     const kept = mkdtempSync(join(root, 'core-'));
@@ -229,7 +229,7 @@ describe('the word of the operator', () => {
   });
 });
 
-describe('who and what is refused', () => {
+describe('refused callers and rights', () => {
   let core: Core;
   const OTHER = 'com.example.other';
   before(async () => {

@@ -38,7 +38,7 @@ const PATIENCE_MS = 10_000;
 
 const read = (file: string) => readFileSync(join(CHECKOUT, file), 'utf8');
 
-describe('what the documents print works', () => {
+describe('commands of the documents work', () => {
   for (const file of RUN)
     test(file, { timeout: 900_000 }, async () => {
       await using checkout = await DocCheckout.create();

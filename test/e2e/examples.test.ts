@@ -68,7 +68,7 @@ async function watch(...filter: readonly string[]): Promise<readonly EventEnvelo
   return seen;
 }
 
-test('agenda answers what is next, soonest first', async () => {
+test('agenda answers the next appointment, soonest first', async () => {
   await healthy(AGENDA);
   await call(AGENDA, 'agenda.add', { title: 'Later', inSeconds: 7200 });
   const { at } = await call(AGENDA, 'agenda.add', { title: 'Sooner', inSeconds: 3600 });

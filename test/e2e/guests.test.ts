@@ -175,23 +175,23 @@ function logged(id: string): Promise<Found> {
   }, `the report of ${id}`);
 }
 
-test('an app is itself on the shared socket, and nobody else anywhere', async () => {
+test('an app is itself on the shared socket, and a stranger everywhere else', async () => {
   refused(await written('direct.json'));
 });
 
-test('a process that left its app, its session and its parent is nobody', async () => {
+test('a process that left its app, its session and its parent has no identity', async () => {
   refused(await written('escaped.json'));
 });
 
-test('a plugin in a process of its own is nobody', async () => {
+test('a plugin in its own process has no identity', async () => {
   refused(await logged('guest-process'));
 });
 
-test('a plugin in a worker, whose process is the Core, is nobody', async () => {
+test('a plugin in a worker, in the process of the Core, has no identity', async () => {
   refused(await logged('guest-worker'));
 });
 
-test('who was not started by the Core is the operator, and gets into the socket of an app', async () => {
+test('a process that the Core did not start is the operator, and gets into the socket of an app', async () => {
   assert.equal((await core.post('/plugins/limits/restart')).status, 200);
   const first = await new Promise<string>((resolve, reject) => {
     const socket = connect(join(run, 'apps/victim/rpc.sock')).setEncoding('utf8');

@@ -53,7 +53,7 @@ const invoke = (name: string, params: object, caller = OPERATOR) =>
     .service(operations)
     .invoke(name, params, { caller, signal: AbortSignal.timeout(5_000), deadline: Date.now() + 5_000 });
 
-test('a sentence becomes a call into the app, and its answer is what is said', async () => {
+test('a sentence becomes a call into the app, and its answer is spoken', async () => {
   assert.equal((await ask('What is on my agenda tomorrow?')).say, 'There is nothing on your agenda tomorrow.');
   assert.equal(
     (await ask('remind me to water the plants in half an hour')).say,

@@ -48,7 +48,7 @@ async function start(root: string, text = SKU) {
   return { core, plugins, until, warning, write, [Symbol.asyncDispose]: () => core[Symbol.asyncDispose]() };
 }
 
-test('an edited SKU is applied: only what changed restarts, what is wrong is told with file and line, what fails is undone', async () => {
+test('an edited SKU is applied: changed plugins alone restart, mistakes are told with file and line, failures are undone', async () => {
   using root = new TemporaryRoot();
   await using device = await start(root.path);
   const { core, plugins, until, warning, write } = device;
@@ -85,7 +85,7 @@ test('an edited SKU is applied: only what changed restarts, what is wrong is tol
   assert.equal(await core.stop(), 0);
 });
 
-test('devicectl may ask for the change where nobody watches, also of what carries the answer', async () => {
+test('devicectl may ask for the change without a watcher, also of plugins that carry the answer', async () => {
   using root = new TemporaryRoot();
   await using device = await start(root.path, SKU.replace(/ {2}composer.*\n/, ''));
   const { core, plugins, until, write } = device;
@@ -127,7 +127,7 @@ export const plugin = definePlugin({
 `;
 
 for (const level of ['worker', 'process'] as const) {
-  test(`the code of a plugin in a ${level} is saved, and the new code runs; what is broken is told and mended by the next save`, async () => {
+  test(`the code of a plugin in a ${level} is saved, and the new code runs; broken code is told and mended by the next save`, async () => {
     using root = new TemporaryRoot();
     const folder = join(root.path, 'demo');
     mkdirSync(folder);

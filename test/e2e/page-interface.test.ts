@@ -56,7 +56,7 @@ const matches = (wanted: string, key: string): boolean => {
   );
 };
 
-test('what the page asks for is in the table of operations; plugin web brings sessions, and changes nothing else', async () => {
+test('operations of the page are in the table; plugin web brings sessions, and changes nothing else', async () => {
   const table = await tableOf(plugins());
   const there = table.filter(({ rest }) => rest !== undefined);
   const wanted = asked();

@@ -71,10 +71,10 @@ const CLAIMS = [
 ];
 
 describe('on the panel', () => {
-  it('Allow grants what is required: the app runs with it, what is optional is denied, and the answer is kept as that of the panel', async () => {
+  it('Allow grants the required rights: the app runs with them, optional ones are denied, and the answer is kept as that of the panel', async () => {
     await using core = await start(putApp(EAR, CLAIMS));
     await asked(core);
-    assert.match(await said(core), /Ear: asks for your permission/);
+    assert.match(await said(core), /Ear: wants permission/);
     assert.match(await said(core), /Hear the microphone \| The app says: “to hear you”/);
     await invoke(core, 'display.touch', ALLOW);
     await eventually(async () => (await held(core)) === 'audio.capture', 'the grant');
@@ -101,7 +101,7 @@ describe('on the panel', () => {
     await eventually(async () => (await held(core)) === '', 'it runs without');
   });
 
-  it('what is answered elsewhere goes away, and a touch that comes then does nothing', async () => {
+  it('a question that is answered elsewhere goes away, and a touch that comes then does nothing', async () => {
     await using core = await start(putApp(EAR, CLAIMS));
     await asked(core);
     const [open] = await core.service(prompts).list();
@@ -190,7 +190,7 @@ describe('an app', () => {
       assert.ok((await core.service(consents).of(EAR)).every(({ allowed, by }) => !allowed && by === 'panel'));
     });
 
-  it('whose title looks like the device is named by its id all the same', async () => {
+  it('with a title like the device is named by its id all the same', async () => {
     await using core = await start(putApp(EAR, CLAIMS, 'System update'));
     await asked(core);
     const line = await said(core);

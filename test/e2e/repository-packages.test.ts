@@ -145,7 +145,7 @@ describe('a repository of a web server', () => {
     assert.equal(found?.state, 'active');
   });
 
-  it('that lies, is silent, or has no such app leaves the device as it was, and what is wrong is told', async () => {
+  it('that lies, is silent, or has no such app leaves the device as it was, and the fault is told', async () => {
     await using core = await start();
     await refused(
       /PACKAGE_NOT_FOUND.*has no app com\.example\.gest; did you mean com\.example\.guest\?/,
@@ -168,7 +168,7 @@ describe('a repository of a web server', () => {
     assert.deepEqual(JSON.parse(await done(core, 'app', 'installed', '--json')).apps, []);
   });
 
-  it('whose channel names another package than it holds is not believed by the store either', async () => {
+  it('with a channel that names another package than it holds is not believed by the store either', async () => {
     await using core = await start();
     // Both are signed by the author: a thief of the key of the channel gives the old one the name of a new one.
     await repository.forge(async (edition, folder) => {

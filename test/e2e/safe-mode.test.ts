@@ -158,7 +158,7 @@ describe('safe mode beside', () => {
     assert.equal((await safe.post('/plugins/http/switch', { enabled: false })).body.code, 'PLUGIN_CONFLICT');
   });
 
-  test('a TCP port that somebody else has: it serves the Unix socket', async () => {
+  test('a TCP port that another program has: it serves the Unix socket', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
     const { port } = other.address() as { port: number };

@@ -108,7 +108,7 @@ const CASES = [
 ] as const;
 
 for (const [level, rounds] of CASES)
-  test(`a swap under load (${level}) loses no acknowledged work, ends no connection, and answers at worst with a code to try again on, or that nobody knows`, async () => {
+  test(`a swap under load (${level}) loses no acknowledged work, ends no connection, and answers at worst with a code to try again on, or to ask about`, async () => {
     await using core = await startCore({
       plugins: {
         operations: '^1.0.0',

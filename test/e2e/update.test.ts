@@ -112,7 +112,7 @@ describe('an update on two real folders', () => {
     assert.equal(box.slots.record.slots.b.state, 'good');
   });
 
-  it('refuses an image that somebody else signed, before a byte of it is fetched', async () => {
+  it('refuses an image with a foreign signature, before a byte of it is fetched', async () => {
     await using box = new Box();
     await box.start();
     const other = new SlotDevice();

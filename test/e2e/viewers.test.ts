@@ -72,7 +72,7 @@ describe('over REST', () => {
     });
   }
 
-  test('a viewer sees no token and no code: what is secret comes by no GET', async () => {
+  test('a viewer sees no token and no code: secrets come by no GET', async () => {
     const seen: string[] = [];
     for (const [name, { path }] of await readable(core)) {
       const answer = await core.ask(path, { token: tokens.viewer });
@@ -162,7 +162,7 @@ describe('over REST', () => {
     assert.equal((await core.ask('/sessions/challenges', { body: asked })).body.code, 'BROWSER_UNKNOWN');
   });
 
-  test('the header of a confirmation lets nobody in who has none', async () => {
+  test('the header of a confirmation lets no caller in without one', async () => {
     const headers = { 'device-confirmation': 'AAAAAAAAAAAA' };
     const { path, body } = ENDPOINTS['sessions.code']!;
     const page = await core.ask(path, { token: tokens.operator, body, headers });

@@ -103,7 +103,7 @@ describe('a spoken command', { timeout: 300_000 }, () => {
     assert.equal(await hear(await say('what is on my agenda tomorrow', 'slt')), undefined);
   });
 
-  test('that nobody knows is refused, not guessed', async () => {
+  test('of unknown words is refused, not guessed', async () => {
     const turn = await hear(
       await say('hey computer', 'slt'),
       await say('purple elephants never dance on sunday', 'slt'),
@@ -113,7 +113,7 @@ describe('a spoken command', { timeout: 300_000 }, () => {
   });
 
   for (const word of ['be quiet', 'hey computer'])
-    test(`interrupts what is being said: ${word}`, async () => {
+    test(`interrupts the speech of the device: ${word}`, async () => {
       const story =
         'Once upon a time there was a little mountain, and on the mountain there lived a bird that sang all day long.';
       const told = assert.rejects(core.service(voice).say(story), { code: 'CANCELLED' });

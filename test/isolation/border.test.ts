@@ -92,7 +92,7 @@ function deafPort(): Port & { readonly posted: Message[] } {
 
 const over = new CoreError('CANCELLED', { what: 'the test', reason: 'it is over' });
 
-describe('what the other side does not take in', () => {
+describe('values that the other side does not take in', () => {
   it('is not sent on, and then refused: notifications first, calls when much more waits', async () => {
     const port = deafPort();
     const peer = new Peer(port, { name: 'the Core', root: {}, log, onBreach: assert.ifError });

@@ -122,7 +122,7 @@ test('an unknown capability is refused with the nearest one', async () => {
   await assert.rejects(checker.set(operator, []), { code: 'CALLER_DENIED' });
 });
 
-test('what was used is what was asked for and held, since the grants were set', async () => {
+test('used rights are those that were asked for and held, since the grants were set', async () => {
   const checker = new CapabilityChecker();
   assert.deepEqual(await checker.used(app), []);
   await checker.set(app, ['bridges.spi', 'display.notify', 'audio.intent']);

@@ -250,7 +250,7 @@ test('the simulator SKU has no problems', () => {
   assert.deepEqual(problems, []);
 });
 
-describe('what was installed on the device', () => {
+describe('plugins that were installed on the device', () => {
   const state = join(folder, 'var');
   const HASH = `sha256:${'0'.repeat(64)}`;
   /** Installs plugins; `more` are members of their entries. Resolves a SKU of `lines` with them. */

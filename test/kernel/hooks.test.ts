@@ -44,7 +44,7 @@ test('the first refusal of a bail hook wins, from a tap that answers at once or 
   assert.equal(await before.promise('fine', {} as never), undefined);
 });
 
-test('what the taps of a bail hook know at once comes without a promise, and what they need time for comes in the same order', async () => {
+test('answers that the taps of a bail hook know at once come without a promise, and later ones come in the same order', async () => {
   const refusal = new CoreError('BUSY', { what: 'x', limit: 1 });
   const now = (answer: unknown) => () => answer;
   const later = (answer: unknown) => async () => answer;

@@ -101,7 +101,7 @@ test('a line that disables a plugin stops it, and one that enables it starts it 
   assert.deepEqual(await lab.core.states(), { a: 'active', b: 'active', c: 'active' });
 });
 
-test('what the operator disabled stays so when other things of its line change', async () => {
+test('plugins that the operator disabled stay so when other things of their line change', async () => {
   await using lab = await start();
   await lab.core.kernel.disable('c');
   await lab.core.apply([lab.a, lab.b, { ...lab.c, settings: { level: 1 } }]);

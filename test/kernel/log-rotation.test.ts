@@ -79,7 +79,7 @@ describe('the files of the log', () => {
     assert.equal(lines.length, 26, 'the line of what was lost, and all the others');
   });
 
-  test('what was put aside is packed, and no line is lost', async (context) => {
+  test('a file that was put aside is packed, and no line is lost', async (context) => {
     const { log, later, folder, names } = start(context);
     for (let n = 0; n < 25; n++) log.write(line(n));
     assert.deepEqual(names(), ['core.1.log', 'core.2.log', 'core.log']);
@@ -191,7 +191,7 @@ describe('the files of the log', () => {
     );
   });
 
-  test('what a Core that was killed left half packed goes, and is packed again', async (context) => {
+  test('a half packed file of a Core that was killed goes, and is packed again', async (context) => {
     const { folder, open, names, later } = start(context);
     writeFileSync(join(folder, 'core.1.log'), line(1));
     writeFileSync(join(folder, 'core.1.77.zst.part'), 'half');

@@ -48,7 +48,7 @@ test('an error keeps its code, message, stack and cause', () => {
   assert.match(err.stack, /log\.test/);
 });
 
-test('what cannot be written as it is does no harm', () => {
+test('values that cannot be written as they are do no harm', () => {
   const circle: Record<string, unknown> = { big: 10n };
   circle.self = circle;
   const written = withLog((log) => log.info({ circle, fn: () => 1, nothing: undefined }, 'odd'));

@@ -55,7 +55,7 @@ function sku(name: string, module: string, manifest = ''): string {
   return file;
 }
 
-test('what a start found right is kept for the next one; safe mode neither makes nor reads it', async () => {
+test('a start that went well is kept for the next one; safe mode neither makes nor reads it', async () => {
   const quiet = sku('quiet', 'export const plugin = { setup: () => undefined };');
   for (const [root, args, kept] of [
     ['keeps', ['--sku', quiet], true],
@@ -144,7 +144,7 @@ test('a Core that hangs keeps its root all the same, and is named to the next on
   await first.ended;
 });
 
-test('what a killed Core leaves behind does not keep the next one from its root', async () => {
+test('files of a killed Core do not keep the next one from its root', async () => {
   const file = sku('short', 'export const plugin = { setup: () => undefined };');
   const root = join(folder, 'killed');
   const first = core('--sku', file, '--root', root);

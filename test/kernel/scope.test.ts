@@ -53,7 +53,7 @@ test('a release that throws is told and does not keep the others', async () => {
   assert.deepEqual(errors, ['plugin test failed in bad']);
 });
 
-test('what comes after the end is released and refused', async () => {
+test('a resource that comes after the end is released and refused', async () => {
   const { scope } = scopeWithLog();
   await scope.end();
   let released = 0;

@@ -62,7 +62,7 @@ test('a contract that is too old or too new leaves its user waiting', async () =
   }
 });
 
-test('what the manifest does not declare is refused', async () => {
+test('a service that the manifest does not declare is refused', async () => {
   const cases: [string, MemoryPlugin][] = [
     ['SERVICE_UNDECLARED', { id: 'x', plugin: { setup: (host) => host.provide(counter, new RealCounter()) } }],
     ['SERVICE_UNDECLARED', { id: 'x', plugin: { setup: (host) => host.when(counter, () => undefined) } }],

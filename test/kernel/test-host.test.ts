@@ -86,7 +86,7 @@ test('a release that hangs fails the stop, by its label', async () => {
   await assert.rejects(host.stop(), { code: 'PLUGIN_STOP_TIMEOUT', message: /plugin lamp still holds motor/ });
 });
 
-test('what was acquired is released newest first, each release awaited, and nothing is left', async () => {
+test('resources are released newest first, each release awaited, and nothing is left', async () => {
   const order: string[] = [];
   const plugin = definePlugin({
     requires: { power, device },
@@ -111,7 +111,7 @@ test('what was acquired is released newest first, each release awaited, and noth
   assert.deepEqual(host.leaks(), []);
 });
 
-test('what the manifest does not declare is refused', async () => {
+test('a service that the manifest does not declare is refused', async () => {
   const cases: [code: string, act: (host: Parameters<typeof quiet.setup>[0]) => void][] = [
     ['SERVICE_UNDECLARED', (host) => host.provide(extra, { on: async () => '' })],
     ['SERVICE_UNDECLARED', (host) => host.when(power, () => undefined)],

@@ -210,9 +210,9 @@ describe('a budget', () => {
     assert.ok(longestMs >= 30);
     assert.match(
       warning!.message,
-      /^it kept the event loop for \d+ ms in one callback \(operation\), its budget is 20 ms$/,
+      /^it blocked the event loop for \d+ ms in one callback \(operation\), its budget is 20 ms$/,
     );
-    const logged = core.memory.logged.filter(({ msg }) => msg.includes('kept the event loop'));
+    const logged = core.memory.logged.filter(({ msg }) => msg.includes('the event loop'));
     assert.deepEqual(
       logged.map(({ level, plugin }) => [level, plugin]),
       [[40, 'slow']],

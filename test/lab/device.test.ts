@@ -40,7 +40,7 @@ describe('a Core with a screen in a virtual device', { skip: noMachine, timeout:
   after(async () => await machine?.[Symbol.asyncDispose]());
 
   for (const renderer of ['soft'])
-    it(`shows a scene by render-${renderer}, to the pixel, and hears what is touched of it`, {
+    it(`shows a scene by render-${renderer}, to the pixel, and hears touches of it`, {
       timeout: 400_000,
     }, async () => {
       await machine.call('startDevice', { renderer });

@@ -250,7 +250,7 @@ describe('a virtual device', { skip: noMachine, timeout: 1_200_000 }, () => {
       await nothingYet();
     });
 
-    it('is right after the kernel dropped records, as nobody read them in time', async () => {
+    it('is right after the kernel dropped records that were not read in time', async () => {
       await emit([
         record(EV.abs, ABS.slot, 0),
         record(EV.abs, ABS.trackingId, 5),

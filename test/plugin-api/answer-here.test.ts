@@ -73,7 +73,7 @@ describe('a question at the terminal', () => {
     assert.deepEqual(sent, []);
   });
 
-  it('is over when somebody was faster; every other failure is told', async () => {
+  it('is over when another answer was faster; every other failure is told', async () => {
     const late = new Failure(EXIT.answered, 'CONSENT_NOT_FOUND', 'panel has answered it');
     await answerHere(PROMPT, bench([true, true], late).options);
     const gone = new Failure(EXIT.answered, 'UNREACHABLE', 'cannot reach the Core');

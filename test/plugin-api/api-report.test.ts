@@ -38,7 +38,7 @@ describe('the API report', () => {
     assert.deepEqual([...parseReport(page).doors.keys()], [...publicDoors(own).keys()]);
   });
 
-  it('follows names through modules, and leaves out what nobody can reach', () => {
+  it('follows names through modules, and leaves out names that cannot be reached', () => {
     const doors = { '.': './index.ts' };
     const sources = {
       'plugin-api/index.ts':
@@ -115,7 +115,7 @@ describe('the doors', () => {
     );
   });
 
-  it('export names, never whatever a module happens to export', () => {
+  it('export names, never all names of a module', () => {
     for (const [door, path] of Object.entries(own.exports))
       assert.doesNotMatch(readFileSync(join(API_FOLDER, path), 'utf8'), /^export \*/m, door);
   });

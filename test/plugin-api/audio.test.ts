@@ -128,7 +128,7 @@ describe('WAV files', () => {
       assert.throws(() => decodeWav(bytes), { code: 'PARAMS_INVALID', message: reason }));
   }
 
-  it('whatever is in them, are read or refused with a reason', () => {
+  it('of any contents are read or refused with a reason', () => {
     const good = encodeWav({ rate: 16_000, samples: Int16Array.from({ length: 20 }, (_, index) => index) });
     fc.assert(
       fc.property(
@@ -251,7 +251,7 @@ describe('a queue of the latest', () => {
     assert.equal(queue.dropped, 2);
   });
 
-  it('never holds more than its limit, whoever is told of what is dropped', () => {
+  it('never holds more than its limit, also when its drops are told', () => {
     const queue = new Latest<number>(3);
     for (let value = 0; value < 10; value++) queue.push(value);
     assert.deepEqual([queue.waiting, queue.dropped], [3, 7]);

@@ -21,7 +21,7 @@ const slots = fc.record({
 });
 const records: fc.Arbitrary<BootRecord> = fc.tuple(slots, slots).map(([a, b]) => newRecord({ a, b }));
 
-test('what was written is read, with its texts in ASCII and cut', () => {
+test('a written record is read, with its texts in ASCII and cut', () => {
   fc.assert(
     fc.property(records, fc.nat(2 ** 40), (record, sequence) => {
       const bytes = encodeRecord(record, sequence);

@@ -117,7 +117,7 @@ describe('a right is a sentence', () => {
         assert.doesNotMatch(named, /[{}]/);
       });
 
-  it('in English where there are no words for it, whatever it is called', () => {
+  it('in English for a language without words, with any name', () => {
     for (const capability of [
       'constructor',
       'constructor:x',

@@ -167,7 +167,7 @@ for (const [overrides, problem] of POLICIES)
     assert.equal(policyProblem({ ...DEFAULT_POLICY, ...(overrides ? { overrides } : {}) }), problem);
   });
 
-test('difference: what is more is asked and says what it widens, what is normal is told, what is less passes', () => {
+test('difference: an added right is asked and says what it widens, a normal one is told, a smaller one passes', () => {
   const former: Asking = {
     ...manifest('bridges.spi:flash', 'audio.playback', 'network.outbound:a.example', 'sensors.nfc'),
     resources: { memoryMaxMB: 64, cpuPercent: 50 },

@@ -79,7 +79,7 @@ const CALL: Message = {
 };
 
 describe('values', () => {
-  test('come out as they went in, whatever their type', () => {
+  test('come out as they went in, of any type', () => {
     fc.assert(
       fc.property(fc.array(any, { maxLength: 4 }), (list) => {
         const signature = list.map((one) => one.signature).join('');
@@ -216,7 +216,7 @@ const TO = { destination: 'org.freedesktop.systemd1', path: '/o', interface: 'a.
 const RULE = { sender: 'org.freedesktop.systemd1', interface: 'a.b', member: 'Told' };
 
 describe('a connection', () => {
-  test('logs in, calls, and hears signals, in whatever pieces they come', async () => {
+  test('logs in, calls, and hears signals, in pieces of any length', async () => {
     for (const piece of [1, 7, 4_096]) {
       await using bus = await FakeBus.open({
         piece,
@@ -286,7 +286,7 @@ describe('a connection', () => {
     }
   });
 
-  test('heeds no signal of somebody who does not own the name', async () => {
+  test('heeds no signal of a peer that does not own the name', async () => {
     await using bus = await FakeBus.open({ answer: () => ({}) });
     await using own = part();
     const dbus = await connectDBus({ path: bus.path, scope: own.scope });
@@ -350,7 +350,7 @@ describe('a connection', () => {
       });
     });
 
-  test('is not made to a peer that says nothing, and not where nobody listens', async () => {
+  test('is not made to a silent peer, and not to a missing one', async () => {
     const asked = Promise.withResolvers<void>();
     await using bus = await FakeBus.open({ raw: (socket) => socket.once('data', () => asked.resolve()) });
     const clock = virtualClock();
@@ -366,7 +366,7 @@ describe('a connection', () => {
     });
   });
 
-  test('survives answers that nobody waits for, and answers a call with an error', async () => {
+  test('survives answers without a caller, and answers a call with an error', async () => {
     await using bus = await FakeBus.open({ answer: () => ({}) });
     await using own = part();
     const dbus = await connectDBus({ path: bus.path, scope: own.scope });
@@ -424,7 +424,7 @@ describe('a real bus', { skip: WITHOUT_DBUS }, () => {
     assert.ok(await names(dbus));
   });
 
-  test('that is killed ends the connection, and whoever waits is told', async () => {
+  test('that is killed ends the connection, and its callers are told', async () => {
     await using bus = await realBus();
     await using own = part();
     const dbus = await connectDBus({ path: bus.path, scope: own.scope });

@@ -65,7 +65,7 @@ describe('replaceFile', () => {
     assert.equal(waitingForDiskMs(), 0);
   });
 
-  it('writes at most twice what is asked for while one write is under way', async () => {
+  it('writes at most twice for the requests of one write under way', async () => {
     const file = join(folder(), 'a');
     const first = replaceFile(file, 'first');
     const [second, third] = [replaceFile(file, 'second'), replaceFile(file, 'third')];
@@ -118,7 +118,7 @@ describe('replaceFile', () => {
     assert.equal(readFileSync(join(place, 'other'), 'utf8'), 'mine');
   });
 
-  it('says what is wrong, and leaves the former file and no temporary one', { skip: NO_DISK }, async () => {
+  it('names the fault, and leaves the former file and no temporary one', { skip: NO_DISK }, async () => {
     using disk = new SmallDisk(256);
     const file = join(disk.path, 'a');
     await replaceFile(file, 'one', { lastGood: true });
@@ -165,7 +165,7 @@ describe('appendFile', () => {
   });
 });
 
-describe('what lies in the place of a file', () => {
+describe('obstacles in the place of a file', () => {
   it('is swept where a writer was killed, and left where one still writes', async () => {
     const place = folder();
     const file = join(place, 'a.json');
@@ -359,7 +359,7 @@ describe('a disk that fails', () => {
       });
 });
 
-describe('an error of the disk that nobody foresaw', () => {
+describe('an error of the disk that the code does not know', () => {
   for (const [code, expected] of [
     ['ENOSPC', 'STORAGE_FULL'],
     ['EDQUOT', 'STORAGE_FULL'],

@@ -117,7 +117,7 @@ describe('a store of another form', () => {
     assert.match(lines(path).at(-1)!, /was changed after words\.2\.json was made/);
   });
 
-  it('whose file of the way is gone is made of what is there; a damaged one stays and is told', async () => {
+  it('without the file of the way is made of the files here; a damaged one stays and is told', async () => {
     const path = join(folder(), 'words.json');
     writeFileSync(path, '{"format":1,"words":7}');
     await using two = await open(path, 2);

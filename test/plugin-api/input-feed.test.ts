@@ -84,7 +84,7 @@ describe('a feed of input', () => {
     assert.deepEqual(feed.report, { lost: 1 });
   });
 
-  it('whatever comes, however busy the registry is: no end without a beginning, each beginning ended once', async () => {
+  it('any records, with a registry of any load: no end without a beginning, each beginning ended once', async () => {
     const event = fc.oneof(
       fc.record({
         kind: fc.constant('touch'),

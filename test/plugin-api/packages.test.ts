@@ -58,7 +58,7 @@ async function unpacked(bytes: Uint8Array): Promise<string> {
 
 const FILES = { 'app.yaml': 'name: a\n', 'main.js': '//', 'lib/b.js': 'b', 'node_modules/dep/index.js': 'd' };
 
-test('packing twice gives the same bytes, whatever the times, permissions of others and order of the files', async () => {
+test('packing twice gives the same bytes, for any times, permissions of others and order of the files', async () => {
   const one = folderOf(FILES);
   const other = folderOf(Object.fromEntries(Object.entries(FILES).toReversed()));
   chmodSync(join(other, 'main.js'), 0o664);
@@ -69,7 +69,7 @@ test('packing twice gives the same bytes, whatever the times, permissions of oth
   assert.deepEqual([...(a?.tree.files.keys() ?? [])], Object.keys(FILES).toSorted());
 });
 
-test('what was packed comes out again, programs as programs', async () => {
+test('a packed folder comes out again, programs as programs', async () => {
   const folder = folderOf({ ...FILES, [`deep/${'x'.repeat(120)}/${'y'.repeat(100)}.txt`]: 'long' });
   chmodSync(join(folder, 'main.js'), 0o755);
   const { publicKey, privateKey, fingerprint } = newKeyPair();
@@ -119,7 +119,7 @@ test('a private key is not packed, and neither is a former package', async () =>
   });
 });
 
-test('whatever the files hold, they come back byte for byte', async () => {
+test('files of any contents come back byte for byte', async () => {
   const name = fc.stringMatching(/^[a-zA-Z0-9_ ä-]{1,40}$/);
   const path = fc
     .array(name, { minLength: 1, maxLength: 4 })

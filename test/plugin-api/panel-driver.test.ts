@@ -69,7 +69,7 @@ describe('the panel of the guide', () => {
   });
 });
 
-describe('what drivers share', () => {
+describe('behaviour that drivers share', () => {
   after(leakCheck());
   const INFO = {
     driver: 'fake',
@@ -129,7 +129,7 @@ describe('what drivers share', () => {
     assert.deepEqual(fake.said, ['power false', 'brightness 0.25']);
   });
 
-  it('gives up a frame that takes too long, and what comes of it later harms nobody', async () => {
+  it('gives up a frame that takes too long, and its late end harms no later frame', async () => {
     const fake = new Fake();
     await using at = await started(fake);
     const late = Promise.withResolvers<void>();

@@ -84,7 +84,7 @@ describe('a title', () => {
       assert.doesNotThrow(() => [firstUnseen(unit.repeat(100_000)), escapeUnseen(unit.repeat(100_000))]);
   });
 
-  it('that may stand there is shown as it is, and what is shown may stand there', () => {
+  it('of allowed characters is shown as it is, and a shown title has allowed characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
         assert.equal(firstUnseen(text) === undefined, escapeUnseen(text) === text);

@@ -100,7 +100,7 @@ describe('redaction of a text that comes in parts', () => {
       }
     });
 
-  it('takes a time in proportion to the text, whatever opens in it', () => {
+  it('takes a time in proportion to the text, with any openings in it', () => {
     for (const line of [
       'token="\n',
       "token='x\n\\'\n",

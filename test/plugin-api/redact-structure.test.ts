@@ -214,7 +214,7 @@ describe('a secret behind its name', () => {
       assert.equal(redactText(left), left);
     });
 
-  it('is hidden in every shape, whatever that is written into', () => {
+  it('is hidden in every shape, in any text around it', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...Object.keys(SHAPES)),
@@ -233,7 +233,7 @@ describe('a secret behind its name', () => {
     );
   });
 
-  it('leaves a line of JSON one, whatever stands behind the name', () => {
+  it('leaves a line of JSON one, with any text behind the name', () => {
     fc.assert(
       fc.property(fc.constantFrom(...NAMES), fc.jsonValue({ maxDepth: 2 }), (name, value) => {
         const line = JSON.stringify({ level: 30, [name]: value, inner: JSON.stringify({ [name]: value }), msg: 'x' });
@@ -292,7 +292,7 @@ describe('a secret behind its name', () => {
   });
 });
 
-describe('what is no secret', () => {
+describe('texts without a secret', () => {
   for (const line of ORDINARY) it(`stays in ${JSON.stringify(line)}`, () => assert.equal(redactText(line), line));
 
   it('stays in any text that has no word of a secret and no form of one', () => {
@@ -312,7 +312,7 @@ describe('what is no secret', () => {
 });
 
 describe('a hostile line', () => {
-  it('takes time in proportion to its length, and of 1 MiB no more than of what is read of it', () => {
+  it('takes time in proportion to its length, and of 1 MiB no more than of the part that is read', () => {
     for (const part of HOSTILE) {
       const text = part.repeat(Math.ceil((1 << 20) / part.length));
       const began = process.cpuUsage();
@@ -323,7 +323,7 @@ describe('a hostile line', () => {
     }
   });
 
-  it('never ends in an error, and what is left of a text stays as it is', () => {
+  it('never ends in an error, and the rest of a text stays as it is', () => {
     const part = fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ maxLength: 6 }));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 20 }), (parts) => {

@@ -67,7 +67,7 @@ const PLAIN: readonly unknown[] = [
   { text: 'it takes a reference: { secret: NAME }' },
 ];
 
-describe('what is written to a log', () => {
+describe('lines of a log', () => {
   for (const [place, value] of Object.entries(PLACES))
     it(`hides a secret in ${place}`, () => {
       const written = JSON.stringify(redact(value));
@@ -172,7 +172,7 @@ describe('what is written to a log', () => {
     );
   });
 
-  it('takes time in proportion to the length of a text, whatever stands in it', () => {
+  it('takes time in proportion to the length of a text, of any contents', () => {
     const hostile = ['a', '"', 'x=', '\\"a', '://', '-----BEGIN ', '4111 ', 'a:b@', '--x ', 'cookie: '];
     const cost = (part: string, length: number) => {
       const text = part.repeat(length / part.length);

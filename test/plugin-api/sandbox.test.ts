@@ -143,7 +143,7 @@ describe('bwrapOf', () => {
   const path = fc
     .array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 4 })
     .map((parts) => `/${parts.join('/')}`);
-  it('lays what is deeper over what holds it, and of two rights to one path the wider one', () => {
+  it('lays a deeper path over the one that holds it, and of two rights to one path the wider one', () => {
     fc.assert(
       fc.property(fc.array(path, { maxLength: 6 }), fc.array(path, { maxLength: 6 }), (read, write) => {
         const args = bwrapOf({ ...SPEC, files: { read, write }, sockets: [] });

@@ -28,7 +28,7 @@ function seeking(outcome: Partial<PromptOutcome>, kept: readonly Consent[] = [],
 
 const APP = { title: 'Agenda' };
 
-test('nobody is asked where the rules decide', async () => {
+test('a person is not asked where the rules decide', async () => {
   const { services, asked } = seeking({});
   const app = { ...manifest('display.notify', 'bridges.spi'), ...APP };
   const decisions = await seekConsent({ app, skuGrants: { [ID]: ['bridges'] } }, services);
@@ -36,7 +36,7 @@ test('nobody is asked where the rules decide', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('what was allowed is granted and kept, with the widened grant and the words of the app in the question', async () => {
+test('an allowed right is granted and kept, with the widened grant and the words of the app in the question', async () => {
   const { services, asked, kept } = seeking({ allow: ['network.outbound:a.example'] }, [
     yes('network.outbound:a.example', [443]),
   ]);
@@ -121,13 +121,13 @@ test('optional capabilities are left out, and a kept no about them is not asked 
   assert.equal(asked.length, 1);
 });
 
-test('whoever brings a refused version again is asked again', async () => {
+test('a refused version that comes again is asked again', async () => {
   const { services, asked } = seeking({ allow: ['audio.capture'] }, [no('audio.capture')]);
   await seekConsent({ app: { ...manifest('audio.capture'), ...APP }, skuGrants: {} }, services);
   assert.equal(asked.length, 1);
 });
 
-test('where nobody can be asked the refusal says so, and optional capabilities are left out', async () => {
+test('without a way to ask the refusal says so, and optional capabilities are left out', async () => {
   const app = { ...manifest('audio.capture'), ...APP };
   await assert.rejects(seekConsent({ app, skuGrants: {} }, {}), /there are no prompts: plugin prompts/);
   const optional = { ...app, capabilities: app.capabilities.map((one) => ({ ...one, optional: true })) };

@@ -87,7 +87,7 @@ describe('the scan of a finished line', () => {
     });
   });
 
-  it('hides what is left of a secret where a text was cut', () => {
+  it('hides the rest of a secret where a text was cut', () => {
     const scan = scanOf('CNRY-7f3a9d81c2-CNRY-7f3a9d81c2-CNRY');
     assert.equal(scan.text('x CNRY-7f3a9'), 'x [secret s0]');
     assert.equal(scan.text('x CNRY-7f3a9d81c2-CNRY-7f3a...'), 'x [secret s0]...');
@@ -288,7 +288,7 @@ describe('the scan of a finished line', () => {
     );
   });
 
-  it('takes time in proportion to the length, whatever stands in the text', () => {
+  it('takes time in proportion to the length, of any text', () => {
     const scan = scanOf(...Object.values(SECRETS), 'a'.repeat(200), `${'ab'.repeat(50)}c`);
     const cost = (part: string, length: number) => {
       const text = part.repeat(length / part.length);

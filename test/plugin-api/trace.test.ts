@@ -66,7 +66,7 @@ describe('a traceparent', () => {
   ];
   for (const [what, text] of ignored) it(`${what} is ignored`, () => assert.equal(parseTraceparent(text), undefined));
 
-  it('is read as it was written, whatever it says', () => {
+  it('is read as it was written, with any contents', () => {
     fc.assert(
       fc.property(context, (trace) => {
         const text = formatTraceparent(trace);
@@ -111,7 +111,7 @@ describe('a context', () => {
     assert.equal(new Set(Array.from({ length: 5_000 }, () => beginTrace(undefined).traceId)).size, 5_000);
   });
 
-  it('of somebody who is not trusted is read anew', () => {
+  it('of an untrusted caller is read anew', () => {
     fc.assert(
       fc.property(fc.anything(), (given) => {
         const trace = checkedTrace(given);

@@ -86,7 +86,7 @@ describe('the crash policy', () => {
     });
   }
 
-  test('who is forgiven begins anew', () => {
+  test('a forgiven caller begins anew', () => {
     const policy = new CrashPolicy(limits);
     for (let at = 0; at < 4; at++) policy.failed(at, 0);
     assert.equal(policy.count, 4);
@@ -160,7 +160,7 @@ describe('a call after quiet', () => {
   });
 });
 
-test('the file of a socket is removed where nobody listens, and nothing else is', async () => {
+test('the file of a socket without a listener is removed, and nothing else is', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dk-'));
   const path = join(folder, 'x.sock');
   try {

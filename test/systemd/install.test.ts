@@ -84,7 +84,7 @@ describe('texts with places to fill in', () => {
   });
 });
 
-describe('what a SKU opens', () => {
+describe('openings of a SKU', () => {
   const of = (plugins: Record<string, object | string>, reaches: readonly string[] = []) =>
     dropInOf(
       needsOf({ skuVersion: 1, id: 'x', title: 'x', plugins } as never, (id) => reaches.includes(id)),

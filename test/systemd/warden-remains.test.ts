@@ -13,7 +13,7 @@ after(leakCheck());
 const ROOT = resolve(import.meta.dirname, '../..');
 const WITHOUT_ROOT = process.getuid?.() === 0 ? false : 'files are given away by root alone';
 
-describe('what guests left before a reset', { skip: WITHOUT_ROOT }, () => {
+describe('remains of guests before a reset', { skip: WITHOUT_ROOT }, () => {
   const CORE = 900;
   const lay = (device: Device, path: string, uid: number, mode = 0o700): string => {
     const folder = join(device.config.state, 'remains', path);

@@ -205,7 +205,7 @@ export function secretOperations(reach: Reach): readonly Operation<never, unknow
   };
   const missing: Operation<never, { readonly missing: readonly Missing[] }> = {
     name: 'secrets.missing',
-    summary: 'List the unset secrets that configurations name',
+    summary: 'List the secrets that configurations name and that are not set',
     params: exactly({}),
     result: exactly({
       missing: {

@@ -13,7 +13,7 @@ export interface PanelPicture {
 export function pictureOperation(glass: () => Glass): Operation<object, PanelPicture> {
   return {
     name: 'panel.picture',
-    summary: 'What the panel of a development machine shows, as PNG',
+    summary: 'Picture of the panel of a development machine, as PNG',
     description: 'The pixels that arrived, and black where none did. It is encoded for this call.',
     capability: 'system.display',
     params: exactly({}),

@@ -8,7 +8,7 @@ export function claimLines(item: PromptItem): readonly string[] {
     ([name, value]) => `${cell(name)} ${[value].flat().map(cell).join(', ')}`,
   );
   return [
-    `${[cell(capability), ...more].join(', ')}${optional ? ' (it does without, too)' : ''}`,
+    `${[cell(capability), ...more].join(', ')}${optional ? ' (optional)' : ''}`,
     `  what it allows: ${cell(summary)}`,
     ...(widens === undefined ? [] : [`  more than it has: ${cell(widens)}`]),
     ...(reason === '' ? [] : [`  the app says why: ${quoted(reason)}`]),

@@ -37,7 +37,7 @@ export function describeOperation(
 ): Operation<{ readonly id: string }, Description> {
   return {
     name: 'apps.describe',
-    summary: 'What an app says of itself, and what is decided about each capability that it asks for',
+    summary: 'Description of an app, and the decision about each requested capability',
     description: 'Title, description, author, license and each reason are words of the app.',
     access: 'The operator, holders of system.apps, and the app itself.',
     params: exactly({ id: BY_APP }),

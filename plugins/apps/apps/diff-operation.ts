@@ -78,7 +78,7 @@ export function diffOperation(
 ): Operation<{ readonly source: string }, AppDifference> {
   return {
     name: 'apps.diff',
-    summary: 'What a package or a folder asks for beyond what is installed',
+    summary: 'Rights that a package or a folder asks for beyond the installed version',
     description:
       'Nothing is installed and no question is put. Capabilities with the rule that decides, budgets, functions.',
     params: exactly({

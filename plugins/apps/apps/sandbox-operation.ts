@@ -31,7 +31,7 @@ export function sandboxOperation(
 ): Operation<{ readonly id: string }, Sandbox> {
   return {
     name: 'apps.sandbox',
-    summary: 'What a run of an app sees, and what bubblewrap, systemd and AppArmor are told of it',
+    summary: 'View of a run of an app, with its orders to bubblewrap, systemd and AppArmor',
     description:
       'The specification is made anew from its manifest and what is granted now. `by` says which of the supervisors runs apps here; what is for another is shown as it would be.',
     params: exactly({ id: BY_APP }),

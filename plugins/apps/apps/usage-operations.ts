@@ -44,7 +44,7 @@ export function usageOperations(supervisor: Supervisor, meter: AppMeter): readon
   };
   const top: Operation<object, { readonly apps: readonly Top[] }> = {
     name: 'apps.top',
-    summary: 'What every app takes now, against its budgets',
+    summary: 'Resource use of every app now, against its budgets',
     params: { type: 'object', additionalProperties: false, properties: {} },
     result: {
       type: 'object',
@@ -101,7 +101,7 @@ export function usageOperations(supervisor: Supervisor, meter: AppMeter): readon
   };
   const usage: Operation<{ readonly id: string }, { readonly app: string; readonly usage: readonly BudgetUse[] }> = {
     name: 'apps.usage',
-    summary: 'What one app takes now, against its budgets, and what its manifest could ask for',
+    summary: 'Resource use of one app now, against its budgets, and a proposal for its manifest',
     params: exactly({ id: ID }),
     result: {
       type: 'object',

@@ -24,7 +24,7 @@ export function useOperation(
 ): Operation<{ readonly id: string }, Uses> {
   return {
     name: 'apps.uses',
-    summary: 'What an app used of the capabilities that it claims',
+    summary: 'Capabilities that an app used, of those that it claims',
     description:
       'Since it was last started. Files, devices and the network are opened inside its sandbox, of which the Core is not asked: they are never among `used`. `refused` holds what is among the last refusals of the device.',
     params: exactly({

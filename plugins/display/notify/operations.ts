@@ -51,7 +51,7 @@ export function notifyOperations(told: Told, capabilities: Capabilities): readon
     cli: {
       aliases: ['notifications'],
       columns: ['id', 'kind', 'state', 'level', ['FROM', '{app|title}'], ['AT', '{at:time}'], 'text'],
-      empty: 'nothing was told yet',
+      empty: 'no notifications',
     },
     errors: [],
     run: async (_params, { caller }: CallContext) => ({ notifications: seenBy(caller) }),

@@ -43,7 +43,7 @@ export async function safeModeScene(
     .filter(Boolean)
     .join(' ');
   const narrow = W - CODE - GRID.gap * 2;
-  const reasons = [cause, message].filter((one) => one !== undefined).map((one) => foreignText(one));
+  const reasons = [cause, message].filter((one) => one !== undefined).map((one) => foreignText(sentenceCase(one)));
   const why = reasons.length === 0 ? undefined : reasons.join(' · ');
   const then = done && plugin !== undefined ? words.done(foreignText(plugin)) : words.again;
   const [first, second, third] = await display.measure([
@@ -161,3 +161,5 @@ export function goodbyeScene(reason: string | undefined, { goodbye }: Pick<Strin
     });
   return { scene: 1, title: goodbye, background: '@background', nodes };
 }
+
+const sentenceCase = (text: string): string => text.charAt(0).toLocaleUpperCase() + text.slice(1);

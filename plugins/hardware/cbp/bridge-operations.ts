@@ -126,7 +126,7 @@ const TRACE_LINES = 512;
 export function traceStream(trace: Trace): StreamEndpoint<{ readonly endpoint?: string }> {
   return {
     name: 'bridge.trace',
-    summary: 'What host and bridge say to each other, decoded, a line of JSON for each frame',
+    summary: 'Frames between host and bridge, decoded, a line of JSON for each',
     direction: 'read',
     capability: common.capability,
     params: exactly({ endpoint: { type: 'string', minLength: 1, maxLength: 64, description: 'Of one alone.' } }, []),

@@ -238,7 +238,7 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'a person moves: {moving}' },
   },
   {
-    ...{ id: 'network', summary: 'What the device can reach', required: ['state'] },
+    ...{ id: 'network', summary: 'Reach of the network', required: ['state'] },
     description:
       'The plugin `network` tells `system.network`. The simulated device itself stays connected to the machine it runs on.',
     params: {
@@ -249,7 +249,7 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'network: {state}' },
   },
   {
-    ...{ id: 'power', summary: 'What powers the device', required: ['source'] },
+    ...{ id: 'power', summary: 'Power source of the device', required: ['source'] },
     description: 'The plugin `power` tells `system.power`.',
     params: {
       source: { enum: ['mains', 'battery'] },
@@ -315,13 +315,13 @@ export const CONTROLS: readonly Control[] = [
   },
   // ---- questions ----
   {
-    ...{ id: 'counts', summary: 'What was counted on the wire and by each endpoint', required: [], params: {} },
+    ...{ id: 'counts', summary: 'Counters of the wire and of each endpoint', required: [], params: {} },
     reads: true,
   },
   {
     ...{
       id: 'settings',
-      summary: 'What an endpoint of the bridge was set to',
+      summary: 'Settings of an endpoint of the bridge',
       required: ['endpoint'],
       params: { endpoint },
     },

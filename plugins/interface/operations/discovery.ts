@@ -39,7 +39,7 @@ export function discoveryOperations(
   return [
     {
       name: 'operations.list',
-      summary: 'what can be asked of the device as it is now, in short',
+      summary: 'operations of the device as it is now, in short',
       description: 'The documents in OpenAPI and OpenRPC say all of it, in some hundred kilobytes.',
       params: { type: 'object' },
       result: SHORT_LIST,

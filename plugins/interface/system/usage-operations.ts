@@ -107,7 +107,7 @@ interface Usage {
 export function usageOperations(manager: PluginManager) {
   const usage: Operation<never, Usage> = {
     name: 'plugins.usage',
-    summary: 'what each plugin takes of the event loop, the CPU and the memory',
+    summary: 'use of the event loop, the CPU and the memory by each plugin',
     description:
       'Counters since the Core started: the difference of two answers, divided by that of uptimeMs, is a rate. What a callback does after an await, and what Node calls directly, is not in them; plugins.sample sees it.',
     capability: 'system.plugins',
@@ -137,7 +137,7 @@ export function usageOperations(manager: PluginManager) {
   };
   const sample: Operation<{ readonly ms: number }, { readonly plugins: readonly SampledUsage[] }> = {
     name: 'plugins.sample',
-    summary: 'sample for a while the code on the event loop, by the plugin that owns it',
+    summary: 'sample for a while the code that runs on the event loop, by its plugin',
     description:
       'Sees what plugins.usage does not: what runs after an await and in handlers of sockets. It costs some CPU meanwhile, and a delay of tens of milliseconds at its beginning. Plugins of workers and processes are not in it.',
     capability: 'system.plugins',

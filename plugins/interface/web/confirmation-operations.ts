@@ -84,7 +84,7 @@ export function confirmationOperations(
   };
   const outcome: Operation<{ readonly id: string }, unknown> = {
     name: 'sessions.confirmation',
-    summary: 'what became of a question of this page; waits twenty seconds for the answer',
+    summary: 'outcome of a question of this page; waits twenty seconds for the answer',
     params: exactly({ id: ID }),
     result: {
       type: 'object',

@@ -108,7 +108,7 @@ export function operationsOf(
       cli: {
         command: 'web sessions',
         columns: ['id', 'kind', 'name', 'role', ['since', '{since:ago}'], ['used', '{lastUsed:ago}']],
-        empty: 'there are no sessions',
+        empty: 'no session is open',
       },
       errors: ['CALLER_DENIED'],
       async run(_, { caller }) {
@@ -159,7 +159,7 @@ export function operationsOf(
     row<{ key: string; name: string }>({
       name: 'sessions.stay',
       sensitive: { act: 'keep the browser {name} signed in' },
-      summary: 'keep the browser of this session signed in: from now on it begins sessions by its key',
+      summary: 'keep the browser of this session signed in: from now on it begins sessions by its own key',
       description: 'In the role of this session. It ends thirty days after it was last used, and when it is revoked.',
       params: object(['key'], { key: KEY, name: { ...NAME, default: 'a browser' } }),
       result: object(['browser'], { browser: BROWSER }),

@@ -44,7 +44,7 @@ export function changeOperations(service: Changes, capabilities: Capabilities): 
     change.by === callerName(caller) || capabilities.holds(caller, change.capability as CapabilityId);
   const list: Operation<never, { readonly changes: readonly ChangeInfo[] }> = {
     name: 'changes.list',
-    summary: 'what takes long or can be undone: under way, and over',
+    summary: 'changes that take long or can be undone: in progress, and finished',
     description: 'Those that the caller began, and those of kinds whose capability it holds. The newest first.',
     params: { type: 'object' },
     result: { type: 'object', required: ['changes'], properties: { changes: { type: 'array', items: CHANGE } } },

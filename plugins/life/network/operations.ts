@@ -49,7 +49,7 @@ export function networkOperations(network: Network): readonly Operation<never, u
   const rows: readonly Operation<never, unknown>[] = [
     {
       name: 'network.status',
-      summary: 'What the device can reach, and by which links',
+      summary: 'Reach of the network, and its links',
       capability: CAPABILITY,
       params: exactly({}),
       result: STATUS,

@@ -5,7 +5,7 @@ import type { Power } from '@device-core/plugin-api/services/power';
 export function powerOperation(power: Power): Operation<object, object> {
   return {
     name: 'power.status',
-    summary: 'What powers the device, and how much is left',
+    summary: 'Power source of the device, and its charge',
     params: exactly({}),
     result: exactly(
       {

@@ -130,7 +130,7 @@ export function updateOperations(
 
   const status: Row = {
     name: 'update.status',
-    summary: 'what an update does now, what it would change, and what runs',
+    summary: 'state of an update, its changes, and the running version',
     params: nothing,
     result: STATUS,
     capability: CAPABILITY,

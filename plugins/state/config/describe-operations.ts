@@ -63,7 +63,7 @@ export function describeOperations(
 ): readonly Operation<never, unknown>[] {
   const describe: Operation<Wanted, { readonly keys: readonly Description[]; readonly next?: string }> = {
     name: 'config.describe',
-    summary: 'What each setting is, and what every layer says of it',
+    summary: 'Each setting with its description and its value in every layer',
     description:
       'Of all apps and plugins and of the device, or of one of them; an app sees its own. Values of secrets are left out. Page by page: `next` of an answer is `after` of the next call.',
     params: exactly(
@@ -108,7 +108,7 @@ export function describeOperations(
   };
   const sections: Operation<object, { readonly sections: readonly SectionInfo[] }> = {
     name: 'config.sections',
-    summary: 'Who has settings: apps, plugins and the device',
+    summary: 'Owners of settings: apps, plugins and the device',
     params: exactly({}, []),
     result: {
       type: 'object',
@@ -128,7 +128,7 @@ export function describeOperations(
         },
       },
     },
-    cli: { columns: ['kind', 'id', 'title', 'keys', 'overrides'], empty: 'there are no settings' },
+    cli: { columns: ['kind', 'id', 'title', 'keys', 'overrides'], empty: 'no settings' },
     capability: 'system.config',
     rest: { method: 'GET', path: '/config-sections' },
     errors: [],

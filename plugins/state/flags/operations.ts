@@ -67,7 +67,7 @@ export function flagOperations(
     cli: {
       command: 'flag list',
       columns: ['name', ['VALUE', '{value:json}'], 'source', ['DECLARED BY', '{declaredBy}'], 'description'],
-      empty: 'there are no flags',
+      empty: 'no flag is declared',
     },
     rest: { method: 'GET', path: '/flags' },
     errors: ['APP_NOT_FOUND'],

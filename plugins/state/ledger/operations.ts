@@ -32,7 +32,7 @@ interface Query {
 export function ledgerOperations(departures: DeparturesLedger): readonly Operation<never, unknown>[] {
   const list: Operation<Query, { readonly departures: readonly DepartureLine[] }> = {
     name: 'ledger.list',
-    summary: 'What left the device, when, for whom and where to, newest first',
+    summary: 'Data that left the device: time, owner and receiver, newest first',
     params: exactly({ part: TEXT, for: TEXT, limit: { type: 'integer', minimum: 1, maximum: 1000, default: 20 } }, []),
     result: exactly({ departures: { type: 'array', items: DEPARTURE } }),
     capability: 'system.logs',

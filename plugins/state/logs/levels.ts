@@ -58,7 +58,7 @@ export class Levels {
   #listing(): Operation<object, { readonly level: LogLevel; readonly components: readonly ComponentLevel[] }> {
     return {
       name: 'logs.levels',
-      summary: 'log level of each component, and the end of a changed one',
+      summary: 'log level of each component, with the end of a change',
       capability: 'system.logs',
       params: { type: 'object' },
       result: {

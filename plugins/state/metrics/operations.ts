@@ -47,7 +47,7 @@ interface Listed {
 export function metricsOperations(metrics: Pick<Metrics, 'collect'>): readonly Operation<never, unknown>[] {
   const list: Operation<{ readonly prefix?: string }, Listed> = {
     name: 'metrics.list',
-    summary: 'What the device counts and measures, now',
+    summary: 'Counters and measurements of the device, now',
     description:
       'Every plugin is asked at this moment. What does not answer in time is left out, and named in /health.',
     params: exactly({ prefix: PREFIX }, []),
@@ -81,7 +81,7 @@ export function metricsOperations(metrics: Pick<Metrics, 'collect'>): readonly O
   };
   const text: Operation<never, string> = {
     name: 'metrics.text',
-    summary: 'What the device counts and measures, for a Prometheus server',
+    summary: 'Counters and measurements of the device, for a Prometheus server',
     description:
       'Text format 0.0.4. The server asks with a bearer token: `devicectl token` tells where the one of the operator is.',
     params: exactly({}),

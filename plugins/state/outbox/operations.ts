@@ -22,7 +22,7 @@ const QUEUE: JsonSchema = exactly(
 export function outboxOperations(outboxes: Outboxes): readonly Operation<never, unknown>[] {
   const list: Operation<object, { readonly queues: readonly QueueState[] }> = {
     name: 'outbox.list',
-    summary: 'What waits to leave the device, by destination',
+    summary: 'Data that waits to leave the device, by destination',
     params: exactly({}),
     result: exactly({ queues: { type: 'array', items: QUEUE } }),
     capability: 'system.logs',

@@ -49,7 +49,7 @@ export function telemetryOperations(parts: Parts): readonly Operation<never, unk
   const { book, exporter, texts } = parts;
   const status: Operation<never, Status> = {
     name: 'telemetry.status',
-    summary: 'What the owner consented to, and what becomes of what is sent',
+    summary: 'Consent of the owner, and the fate of sent data',
     params: exactly({}),
     result: exactly(
       {

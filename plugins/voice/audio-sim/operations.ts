@@ -77,7 +77,7 @@ export function simOperations(parts: {
   };
   const heard: Operation<{ readonly ago?: number }, object> = {
     name: 'audio.heard',
-    summary: 'What the simulated speaker played last, as a WAV file',
+    summary: 'Last sound of the simulated speaker, as a WAV file',
     description: `Of a longer sound the last ${MOST_HEARD_MS / 1_000} s.`,
     capability,
     params: exactly(

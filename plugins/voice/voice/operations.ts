@@ -131,7 +131,7 @@ export function voiceOperations(parts: {
   };
   const state: Operation<never, object> = {
     name: 'voice.state',
-    summary: 'What the voice is doing',
+    summary: 'State of the voice',
     params: exactly({}),
     result: exactly(
       { state: STATE, muted: { type: 'boolean' }, turn: { type: 'string' }, reason: { type: 'string' } },
@@ -157,7 +157,7 @@ export function voiceOperations(parts: {
     { readonly entries: readonly LedgerEntry[]; readonly unsent: readonly Unsent[]; readonly used: object }
   > = {
     name: 'voice.ledger',
-    summary: 'What left the device, when, to whom and by which rule, newest first',
+    summary: 'Data that left the device: time, receiver and rule, newest first',
     description: '`unsent` are turns that should have been sent and were not; nothing of them is kept.',
     params: exactly({ limit: LIMIT }, []),
     result: exactly({

@@ -16,7 +16,7 @@ import { runs } from '../../fixtures/runs.ts';
 import { goldenFiles, readGolden, specOfGolden } from './golden.ts';
 import { MANIFESTS, PATHS, placeOf, SKU } from './manifests.ts';
 
-it('what is made of each manifest is what the golden files say', () => {
+it('units of each manifest are those of the golden files', () => {
   const made = goldenFiles();
   const kept = readGolden();
   assert.deepEqual(Object.keys(made).sort(), Object.keys(kept).sort());
@@ -75,7 +75,7 @@ function shown(spec: AppSpec): Readonly<Record<string, ReadonlySet<string>>> {
 }
 
 describe('specOf', () => {
-  it('a grant never shows less, and what is revoked is gone again', () => {
+  it('a grant never shows less, and a revoked one is gone again', () => {
     fc.assert(
       fc.property(fc.subarray([...OPENING]), fc.constantFrom(...OPENING), (grants, more) => {
         const before = shown(make(grants.filter((one) => one !== more)));
@@ -100,12 +100,12 @@ describe('specOf', () => {
       assert.notDeepEqual(bwrapCommandOf('bwrap', granted), bwrapCommandOf('bwrap', without));
     });
 
-  it('what was granted and not claimed opens nothing', () => {
+  it('a grant without a claim opens nothing', () => {
     const manifest = { ...ALL, capabilities: [] };
     assert.deepEqual(specOf(manifest, OPENING, SKU, placeOf(ALL)), specOf(manifest, [], SKU, placeOf(ALL)));
   });
 
-  it('a node that the SKU has not is no node, whatever it is called', () => {
+  it('a node that the SKU has not is no node, with any name', () => {
     const names = ['constructor', '__proto__', 'lamp'].map((name) => `display.node:${name}`);
     const manifest = { ...ALL, capabilities: names.map((id) => ({ id })) };
     assert.deepEqual(specOf(manifest, names, SKU, placeOf(ALL)).devices, []);
@@ -117,7 +117,7 @@ describe('specOf', () => {
     assert.deepEqual(specOf(manifest, [id], SKU, placeOf(ALL)).hosts, [{ host: 'a.example', ports: [80, 443, 8080] }]);
   });
 
-  it('what a manifest says of its environment never overrides what the Core says', () => {
+  it('the environment of a manifest never overrides that of the Core', () => {
     const env = { PATH: '/evil', CREDENTIALS_DIRECTORY: '/x', MINE: 'yes' };
     const spec = specOf({ ...ALL, exec: { command: 'node', env } }, [], SKU, placeOf(ALL));
     assert.deepEqual(
@@ -184,7 +184,7 @@ describe('appSpecProblem', () => {
   for (const [what, spec, problem] of cases)
     it(`refuses ${what}`, () => assert.match(appSpecProblem(spec) ?? 'nothing', problem));
 
-  it('never throws, whatever it is given', () => {
+  it('never throws, for any input', () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(good)), fc.jsonValue(), (member, value) => {
         const problem = appSpecProblem({ ...good, [member]: value });

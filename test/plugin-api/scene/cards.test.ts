@@ -200,7 +200,7 @@ suite('the scene of a card', () => {
       assert.deepEqual(order(await places(player, locale)), ['previous', 'pause', 'next']);
   });
 
-  test('a timer is counted and its ring closed by the screen alone, and nobody sees figures in part', async () => {
+  test('a timer is counted and its ring closed by the screen alone, without figures in part', async () => {
     for (const textScale of [1, 1.25, 1.5, 2]) {
       const scene = await seen(
         { card: 1, template: 'timer', title: 'Tea', until: NOW + 120_000, durationMs: 240_000 },
@@ -217,7 +217,7 @@ suite('the scene of a card', () => {
     assert.equal(over.timelines, undefined);
   });
 
-  test('progress is a binding, and goes round where nobody knows how long it takes', async () => {
+  test('progress is a binding, and goes round for work of unknown length', async () => {
     const known = await seen({ card: 1, template: 'progress', title: 'Coffee', progress: 0.25 });
     const world = { now: NOW, locale: 'en', timeZone: 'UTC' };
     assert.deepEqual(describeScene(known, world), ['Coffee', '25%']);
@@ -226,7 +226,7 @@ suite('the scene of a card', () => {
     assert.equal(unknown.timelines?.[0]?.repeat, 0);
   });
 
-  test('what is said of a row is all of it; braces that are no binding are braces', async () => {
+  test('the label of a row is all of it; braces without a binding are braces', async () => {
     const scene = await seen({
       card: 1,
       template: 'list',

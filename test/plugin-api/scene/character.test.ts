@@ -92,7 +92,7 @@ describe('A character at a moment', () => {
     assert.equal(new Set(all).size, all.length);
   });
 
-  test('an expression does not change with the mouth that nobody moves', () => {
+  test('an expression does not change with a mouth at rest', () => {
     assert.deepEqual(look({ expression: 'happy', mouth: 'open' }).nodes, look({ expression: 'happy' }).nodes);
   });
 
@@ -253,7 +253,7 @@ describe('A mouth', () => {
     assert.deepEqual(mouth.at(200), { shape: 'rest' });
   });
 
-  test('takes what is told anew in place of what was told before', () => {
+  test('takes a new state in place of the former one', () => {
     const mouth = new Mouth();
     mouth.take([0, 40, 80].map((at) => ({ at, rms: 0.2, brightness: 0.06 })));
     mouth.take([{ at: 30, rms: 0, brightness: 0 }]);

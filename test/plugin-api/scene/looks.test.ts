@@ -201,7 +201,7 @@ describe('lines of text', () => {
     assert.equal(directionOf('12:30', 'rtl'), 'rtl');
     assert.equal(layoutText('שלום', {}, measure).dir, 'rtl');
   });
-  test('of somebody else are isolated, and their marks of direction are gone', () => {
+  test('of others are isolated, and their marks of direction are gone', () => {
     assert.equal(isolated('safe\u202eexe.app'), '\u2068safeexe.app\u2069');
   });
   test('of 2,000 marks upon one letter are one line', () => {

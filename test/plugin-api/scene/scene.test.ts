@@ -156,7 +156,7 @@ test('texts that are hard to draw are no mistake: marks upon marks, long emoji, 
   );
 });
 
-test('what checkScene takes fits the published schema, and what it refuses for its shape does not', () => {
+test('scenes that checkScene takes fit the published schema, and those that it refuses for their shape do not', () => {
   const ajv = new Ajv({ strict: false });
   const fits = ajv.compile(SCENE_SCHEMA);
   fc.assert(
@@ -225,7 +225,7 @@ describe('a patch', () => {
   );
   const patched = (patch: object): Scene => patchScene(base, { version: 1, ...patch }, 'the scene');
 
-  test('sets, takes away, adds at the end, into a group and before a node, and removes with what is within', () => {
+  test('sets, takes away, adds at the end, into a group and before a node, and removes with all within', () => {
     const after = patched({
       remove: ['r'],
       set: [{ id: 't', text: 'Bye', role: null }],

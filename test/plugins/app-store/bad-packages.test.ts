@@ -224,7 +224,7 @@ test('a name belongs to one app, and an older version has to be asked for', asyn
   assert.equal((await bench.install(older, { downgrade: true })).version, '1.9.0');
 });
 
-test('what is swapped in the folder of the store after it was checked is not put in place', async () => {
+test('a file that is swapped in the folder of the store after its check is not put in place', async () => {
   await using bench = await startStore();
   const source = await packages.pack({ manifest: { capabilities: [{ id: 'audio.capture', reason: 'listens' }] } });
   bench.consents.onKeep = () => {

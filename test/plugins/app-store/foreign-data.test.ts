@@ -128,7 +128,7 @@ describe('data of a user of their own', { skip: WITHOUT_ROOT }, () => {
     assert.ok(existsSync(data));
   });
 
-  test("are the Core's while they are kept, and nobody's where the warden refuses: the app is removed all the same", async () => {
+  test("are the Core's while they are kept, and ownerless where the warden refuses: the app is removed all the same", async () => {
     for (const refuses of [false, true]) {
       await using world = await opened();
       const { bench, asked, data } = world;

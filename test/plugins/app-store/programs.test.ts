@@ -57,7 +57,7 @@ describe('--yes', () => {
     ['app update', update, { id: 'a', source: file }, '/apps/a/update'],
   ] as const)
     for (const json of [false, true])
-      it(`of ${name}${json ? ' --json' : ''} allows what is required, and says what that is`, async () => {
+      it(`of ${name}${json ? ' --json' : ''} allows the required rights, and names them`, async () => {
         const { sent, lines, failure } = await bring(program, { ...args, yes: true }, json);
         assert.deepEqual([sent, failure], [[[path, { source: '/up' }], ALLOWED], undefined]);
         if (json)

@@ -124,7 +124,7 @@ test('a version that does not know the form of the data is refused, unless it be
   assert.equal(existsSync(dataOf(bench)), false);
 });
 
-test('links in the data are copied as links, never followed; what is no file stays behind', async () => {
+test('links in the data are copied as links, never followed; entries that are no file stay behind', async () => {
   await using bench = await startStore();
   writing(bench);
   await bench.install(await packages.pack({ manifest: form(1) }));
@@ -209,7 +209,7 @@ const ASKS = {
 };
 const NEEDED = ['audio.capture', 'network.outbound:weather.house.example'];
 
-test('who confirms an installation is shown the package and each right that it gives; nothing is installed by it', async () => {
+test('a person who confirms an installation is shown the package and each right that it gives; nothing is installed by it', async () => {
   const { publicKey, privateKey } = newKeyPair();
   const trust = [{ name: 'Weather Makers', key: publicKey, ids: ['com.example.*'], highest: 'sensitive' }];
   await using bench = await startStore({ config: { trust } });
@@ -242,7 +242,7 @@ test('who confirms an installation is shown the package and each right that it g
   assert.deepEqual([version, signer], ['1.0.0', 'Weather Makers']);
 });
 
-test('a package that no trusted key signed is shown as not signed, and what is wrong with one is told before anybody is asked', async () => {
+test('a package without a trusted signature is shown as not signed, and its faults are told before a person is asked', async () => {
   await using bench = await startStore();
   const source = await packages.pack({ manifest: ASKS });
   assert.equal(((await bench.about('apps.install', { source, grants: [] })) as ActSubject).signer, null);
@@ -250,7 +250,7 @@ test('a package that no trusted key signed is shown as not signed, and what is w
   await assert.rejects(bench.about('apps.remove', { id: 'nobody' }), { code: 'APP_NOT_FOUND' });
 });
 
-test('what is optional and was not named with the others is denied, and not asked once more', async () => {
+test('an optional right that was not named with the others is denied, and not asked once more', async () => {
   await using bench = await startStore();
   const source = await packages.pack({ manifest: ASKS });
   await bench.install(source, { grants: NEEDED });
@@ -260,7 +260,7 @@ test('what is optional and was not named with the others is denied, and not aske
   );
 });
 
-test('what nobody may grant holds an installation back, and names what is missing', async () => {
+test('a right that cannot be granted holds an installation back, and is named as missing', async () => {
   await using bench = await startStore();
   const manifest = { capabilities: [{ id: 'audio.capture', reason: 'listens' }] };
   const source = await packages.pack({ manifest });

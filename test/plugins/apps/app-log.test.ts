@@ -64,7 +64,7 @@ async function written(
 }
 
 describe('the log of an app', () => {
-  it('has none of the secrets that the device keeps, also of lines that are JSON, and writes none where nobody can look', async () => {
+  it('has none of the secrets that the device keeps, also of lines that are JSON, and writes none where secrets cannot be looked up', async () => {
     const scan = new TextScan();
     scan.add('app.x/token', 'correct "horse" battery');
     const hide = async (texts: readonly string[]) => texts.map((text) => scan.text(text));

@@ -55,7 +55,7 @@ describe('a budget', () => {
     assert.deepEqual(memory, { budget: 'memory', used: 0, limit: 100, percent: 0, peak: 90, proposed: 144 });
   });
 
-  it('tells each state once, whatever is measured', () => {
+  it('tells each state once, for any measurements', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(200), { maxLength: 60 }), (values) => {
         const budget = new AppBudget(LIMITS);
@@ -73,7 +73,7 @@ describe('the size of a folder', () => {
   const root = mkdtempSync(join(tmpdir(), 'size-'));
   after(() => rmSync(root, { recursive: true }));
 
-  it('is what all below it takes; links lead nowhere, and what is not there takes nothing', async () => {
+  it('is the size of all below it; links lead nowhere, and a missing folder takes nothing', async () => {
     await mkdir(join(root, 'a/b'), { recursive: true });
     writeFileSync(join(root, 'a/b/file'), Buffer.alloc(100_000, 1));
     symlinkSync('/usr', join(root, 'a/usr'));
@@ -144,7 +144,7 @@ async function measured(storage: 'stop' | 'warn', test: (bench: Measured) => Pro
 }
 
 describe('apps that run', () => {
-  it('are looked at every five seconds, and nobody is when none runs', async () => {
+  it('are looked at every five seconds, and nothing is when none runs', async () => {
     await measured('stop', async ({ clock, changes, takes, end }) => {
       takes({ memory: 85 * MIB });
       await clock.advance(5_000);

@@ -111,7 +111,7 @@ describe('the line that says why an app crashed', () => {
     assert.equal(crashLine(['', '  '], FOLDER), undefined);
   });
 
-  it('is one of the lines, or of their parts, whatever an app writes', () => {
+  it('is one of the lines, or of their parts, for any output of an app', () => {
     const line = fc.oneof(fc.string(), fc.constantFrom(...OUTPUTS.flatMap(([, output]) => output.split('\n'))));
     fc.assert(
       fc.property(fc.array(line, { maxLength: 40 }), (lines) => {

@@ -21,7 +21,7 @@ async function diff(bench: Bench, source: string): Promise<AppDifference> {
   return (await bench.operation('apps.diff').run({ source }, call)) as unknown as AppDifference;
 }
 
-it('tells what is more, what it widens, which rule decides and which line would grant it', async () => {
+it('tells the added rights, the widened ones, the rule of each and the line that would grant it', async () => {
   const host = 'network.outbound:api.example.com';
   await using bench = await startBench({
     allowed: { [ID]: ['audio.capture', 'bridges.spi:flash'] },
@@ -60,7 +60,7 @@ it('tells what is more, what it widens, which rule decides and which line would 
     '    more than it has: bridges.spi:flash',
     '    the app says why: "Device Core: checked and safe\\u202e\\x0a\\" allow it. \\""',
     `    refused: consent: { oem: deny }; to grant it: grants: { ${ID}: ["bridges.spi"] }`,
-    `  ${host}, ports 443, 8443 (it does without, too)`,
+    `  ${host}, ports 443, 8443 (optional)`,
     '    what it allows: connect to api.example.com, ports 443, 8443, and to no other host',
     '    the app says why: "calendar"',
     `    you will be asked: consent: { sensitive: ask }; to grant it: devicectl app grant ${ID} ${host}`,
@@ -68,7 +68,7 @@ it('tells what is more, what it widens, which rule decides and which line would 
     '    what it allows: show toasts and banners',
     '    the app says why: "to tell"',
     '    granted: consent: { normal: auto }',
-    'It does without:',
+    'No longer needed:',
     '  audio.capture',
     'Budgets:',
     '  memoryMaxMB: 64 -> 128',
@@ -89,7 +89,7 @@ it('says so where nothing is asked, and where nothing is installed', async () =>
   ]);
 });
 
-it('refuses what is no package', async () => {
+it('refuses a file that is no package', async () => {
   await using bench = await startBench();
   const file = join(root, 'x.app');
   writeFileSync(file, 'no archive');

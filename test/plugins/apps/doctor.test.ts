@@ -28,7 +28,7 @@ async function healthOf(bench: Awaited<ReturnType<typeof startBench>>) {
   return { walls: components['apps.walls'] as Record<string, string>, warnings };
 }
 
-describe('what is enforced of apps', () => {
+describe('the enforcement of apps', () => {
   const LEVELS: readonly (readonly [
     enforced: 'kernel' | 'watched' | 'none',
     demanded: 'kernel' | 'watched' | undefined,
@@ -43,7 +43,7 @@ describe('what is enforced of apps', () => {
     ['none', undefined, false],
   ];
   for (const [enforced, demanded, lacking] of LEVELS)
-    it(`is ${lacking ? 'less than' : 'enough for'} what is demanded, where it is ${enforced} and ${demanded ?? 'nothing'} is`, async () => {
+    it(`is ${lacking ? 'less than' : 'enough for'} the demand, where it is ${enforced} and ${demanded ?? 'nothing'} is`, async () => {
       const report = await new FakeSupervisor({ enforced: { memory: enforced } }).enforcement();
       const found = check(report, demanded === undefined ? {} : { memory: demanded }).find(
         ({ kind }) => kind === 'memory',
@@ -71,7 +71,7 @@ describe('what is enforced of apps', () => {
     assert.equal(of('memory')?.enforced, 'watched');
   });
 
-  it('below what the SKU demands no app starts, and both /health and the app say what is missing', async () => {
+  it('that is below the demand of the SKU starts no app, and both /health and the app name the missing walls', async () => {
     await using bench = await startBench({ prepare, config: { insecure: false, demand: { mac: 'kernel' } } });
     const { state, reason } = await bench.apps.start(ID);
     assert.equal(state, 'failed');
@@ -82,7 +82,7 @@ describe('what is enforced of apps', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('apps.insecure starts them all the same, with a warning that names what is missing', async () => {
+  it('is not needed with apps.insecure, and a warning names the missing walls', async () => {
     await using bench = await startBench({ prepare, config: { demand: { mac: 'kernel' } } });
     assert.equal((await bench.apps.start(ID)).state, 'running');
     const { walls, warnings } = await healthOf(bench);

@@ -71,7 +71,7 @@ test('the environment of an app holds what the guide says and nothing of the Cor
   delete process.env.SECRET_OF_THE_CORE;
 });
 
-test('stopping takes everything back and leaves no process, whatever groups and sessions the app made', async () => {
+test('stopping takes everything back and leaves no process, with any groups and sessions of the app', async () => {
   const script = `
     const { spawn } = require('node:child_process');
     process.on('SIGTERM', () => {});
@@ -129,7 +129,7 @@ test('a stop that comes while it restarts holds, and takes everything back', asy
   assert.equal((await bench.apps.start(ID)).state, 'running');
 });
 
-test('an app that nobody can stop is failed with the reason, and the next start or stop tries again', {
+test('an app that cannot be stopped is failed with the reason, and the next start or stop tries again', {
   skip: elsewhere,
 }, async () => {
   let refuses = false;
@@ -439,7 +439,7 @@ describe('the data of an app are borrowed', () => {
     assert.notEqual((await bench.status(ID)).pid, pid);
   });
 
-  test('also when that fails, and also of an app that is stopped or that nobody knows', async () => {
+  test('also when that fails, and also of an app that is stopped or unknown', async () => {
     await using bench = await startBench({ prepare: keeper });
     const fails = () => Promise.reject(new Error('the disk is full'));
     await bench.apps.start(ID);
@@ -451,7 +451,7 @@ describe('the data of an app are borrowed', () => {
     await assert.rejects(bench.apps.borrow('com.example.gone', fails), /disk is full/);
   });
 
-  test('not where nobody can stop it: it runs on as it did', { skip: elsewhere }, async () => {
+  test('not where it cannot be stopped: it runs on as it did', { skip: elsewhere }, async () => {
     let refuses = false;
     const stopping = () => {
       if (refuses) throw new Error('no warden');

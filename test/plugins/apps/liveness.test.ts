@@ -79,7 +79,7 @@ describe('the limit of an answer', () => {
     assert.deepEqual([pings(), said], [1, []]);
   });
 
-  it('stretches with the time in which nobody could run, up to six times', async () => {
+  it('stretches with the time in which the app could not run, up to six times', async () => {
     const slow = pinged(() => 7_000);
     slow.clock.busy = 0.75;
     await slow.clock.advance(600_000);

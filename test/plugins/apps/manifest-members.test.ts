@@ -235,7 +235,7 @@ describe('the icon of an app', () => {
     });
 });
 
-describe('what the device has', () => {
+describe('hardware of the device', () => {
   const nodes = {
     camera: { path: '/dev/video0', access: 'rw' },
     meter: { path: '/dev/ttyUSB0', access: 'r' },

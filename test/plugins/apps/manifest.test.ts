@@ -124,7 +124,7 @@ const bad: readonly (readonly [string, string, ErrorCode, RegExp])[] = [
   ],
 ];
 for (const [name, text, code, message] of bad)
-  test(`a manifest with ${name} is shown with file and line and harms nobody`, async () => {
+  test(`a manifest with ${name} is shown with file and line and harms no other app`, async () => {
     await using bench = await startBench({
       prepare: async (installed) => {
         await mkdir(join(installed, ID));

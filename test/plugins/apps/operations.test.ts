@@ -91,7 +91,7 @@ test("log.write goes into the app's log as one JSON line, after what the process
   assert.deepEqual(told?.fields, { app: ID, fields: { level: 'forged', n: 1 } });
 });
 
-test("what a developer's app complains about is in the log of the Core, too, and its terminal", async () => {
+test("complaints about a developer's app are in the log of the Core, too, and its terminal", async () => {
   const script = `console.log('quiet'); console.error('it smells'); console.log('{"level":"error","msg":"burnt"}');${CONNECT}`;
   const parent = await mkdtemp(join(tmpdir(), 'shout-'));
   const folder = await putApp(parent, manifestOf(ID), script);
@@ -238,7 +238,7 @@ test('an app that promised to report and is silent is in error', async () => {
   assert.equal((await health(bench))['app.demo']?.status, 'okay');
 });
 
-test('what of a manifest is not in force stands in the status, as it changes', async () => {
+test('members of a manifest that are not in force stand in the status, as they change', async () => {
   const entry = { name: 'demo.next', version: '1.0.0' };
   await using bench = await startBench({
     prepare: (installed) => putApp(installed, manifestOf('com.example.demo', { functions: [entry] })),

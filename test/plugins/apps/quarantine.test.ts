@@ -35,7 +35,7 @@ describe('a quarantine', () => {
   };
 
   it(
-    'is one for the next Core, too, which starts nothing and says why, until somebody starts it',
+    'is one for the next Core, too, which starts nothing and says why, until an operator starts it',
     inRoot(async (root, file) => {
       await using bench = await life(root, '1.0.0', CONNECT);
       await bench.host.hook('kernel.ready').promise();
@@ -85,7 +85,7 @@ describe('a quarantine', () => {
 
 describe('a crash policy', () => {
   const LIMITS = { backoffMs: [1, 2, 4], limit: 4, windowMs: 100 };
-  it('goes on after a restart as if there had been none, whatever the times', () => {
+  it('goes on after a restart as if there had been none, at any times', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(60), { minLength: 1, maxLength: 12 }), fc.nat(11), (pauses, restart) => {
         const whole = new CrashPolicy(LIMITS);

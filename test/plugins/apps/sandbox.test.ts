@@ -38,7 +38,7 @@ test('an app that is not there has none', async () => {
   await assert.rejects(ask(bench, 'nobody'), { code: 'APP_NOT_FOUND' });
 });
 
-test('what somebody else wrote cannot steer the terminal', async () => {
+test('text of others cannot steer the terminal', async () => {
   await using bench = await startBench({
     prepare: (installed) =>
       putApp(installed, manifestOf(ID, { exec: { command: 'node', args: ['main.cjs', '\u001b[2Jgone\nyes'] } })),

@@ -19,7 +19,7 @@ test('a circle is told with its way, and who only waits for it is not part of it
   });
 });
 
-test('what is left has an order, and each that was refused leads back to itself', () => {
+test('the rest has an order, and each refused app leads back to itself', () => {
   const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
   fc.assert(
     fc.property(fc.dictionary(id, fc.array(id, { maxLength: 4 })), (edges) => {

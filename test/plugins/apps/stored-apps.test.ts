@@ -111,7 +111,7 @@ test('files that were changed keep an app from its start, and the first one is n
   assert.match(reason ?? '', /^APP_CHANGED: .*main\.cjs has another content/);
 });
 
-test('an app that is switched off does not start, by nobody', async () => {
+test('an app that is switched off does not start, by any way', async () => {
   const [bench, store] = await withStore([]);
   await using _ = bench;
   store.apps = [await stored('1.0.0')];

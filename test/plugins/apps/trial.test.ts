@@ -60,7 +60,7 @@ test('only the operator tries apps, and only where the SKU says so', async () =>
   assert.deepEqual(codes(bench), []);
 });
 
-test('each save is tried as a whole, over what is installed, until the trial ends', async () => {
+test('each save is tried as a whole, over the installed version, until the trial ends', async () => {
   await using bench = await startBench({
     ...allowed,
     prepare: (installed) => putApp(installed, manifestOf(ID), saying('installed')),
@@ -89,7 +89,7 @@ test('each save is tried as a whole, over what is installed, until the trial end
   await assert.rejects(ask(bench, 'apps.forget', { id: ID }), { code: 'APP_NOT_FOUND' });
 });
 
-test('what is granted with a trial ends with it', async () => {
+test('rights that are granted with a trial end with it', async () => {
   const capabilities = [{ id: 'audio.capture', reason: 'it listens' }] as const;
   await using bench = await startBench({
     ...allowed,
@@ -133,7 +133,7 @@ test('a trial outlasts a restart of the plugin, and not the next start of the Co
   }
 });
 
-describe('what is no package leaves the trial as it was', () => {
+describe('a file that is no package leaves the trial as it was', () => {
   const cases: Readonly<Record<string, readonly [() => Promise<Uint8Array>, string]>> = {
     'no archive': [async () => Buffer.from('no archive'), 'PACKAGE_INVALID'],
     'one that was cut off': [async () => (await packageOf('cut')).subarray(0, 200), 'PACKAGE_INVALID'],

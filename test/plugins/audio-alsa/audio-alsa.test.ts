@@ -77,7 +77,7 @@ describe('audio-alsa', () => {
     assert.equal((await alsa.health()).status, 'okay');
   });
 
-  it('writes to the card what is played, all of it', { skip }, async () => {
+  it('writes all of the played sound to the card', { skip }, async () => {
     await using alsa = await start({ config: { playRate: 16_000 } });
     const wanted: number[] = [];
     for await (const block of toneSource(16_000, 300)) wanted.push(...block);

@@ -63,7 +63,7 @@ const until = (what: string, done: () => boolean) => eventually(done, what);
 describe('audio-sim', () => {
   describe('is an audio device that', () => audioDeviceContract(() => start()));
 
-  it('is nearly silent until it hears what is injected, whole and at the time that was told', async () => {
+  it('is nearly silent until it hears injected sound, whole and at its time', async () => {
     await using sim = await start();
     await using ear = listening(sim.device);
     await until('a frame', () => ear.frames.length > 2);

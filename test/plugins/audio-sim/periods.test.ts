@@ -84,7 +84,7 @@ describe('the simulated microphone', () => {
     assert.ok(ear.frames.at(-1)!.at > since + 600);
   });
 
-  it('never waits longer in a sound than in quiet, whatever the configuration', async () => {
+  it('never waits longer in a sound than in quiet, with any configuration', async () => {
     await using ear = await listening({ periodMs: 80, quietPeriodMs: 20 });
     assert.ok((await ear.wakeupsIn(8_000)) <= 101);
   });

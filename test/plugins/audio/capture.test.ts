@@ -10,7 +10,7 @@ after(leakCheck());
 const values = (frames: readonly { readonly samples: Int16Array }[]) => frames.map(({ samples }) => samples[0]);
 
 describe('capture', () => {
-  it('gives every reader every frame, from when it came, and listens only while somebody does', async () => {
+  it('gives every reader every frame, from the moment it came, and listens only for a reader', async () => {
     await using core = await start();
     assert.equal(core.device.captures, 0);
     const one = listening(core.audio, 'app:one');
@@ -57,7 +57,7 @@ describe('capture', () => {
     assert.deepEqual(told, [' false', 'app:one false', ' false', ' true']);
   });
 
-  it('drops the oldest for a reader who is slow, leaves the gap in seq, and keeps nobody else waiting', async () => {
+  it('drops the oldest for a reader who is slow, leaves the gap in seq, and keeps no other reader waiting', async () => {
     await using core = await start({ config: { queueMs: 100 } });
     await using quick = listening(core.audio, 'app:quick');
     const stop = new AbortController();

@@ -310,7 +310,7 @@ describe('times of microphone and speaker', () => {
     assert.equal(clock.follow({ seq: 6, at: 1_500 }), 1_500);
   });
 
-  it('put what is played where it is heard, whatever comes first and whatever gap there is', () => {
+  it('put played sound where it is heard, in any order and with any gap', () => {
     const end = new FarEnd();
     end.wanted = true;
     const run = end.run(16_000);
@@ -333,7 +333,7 @@ describe('times of microphone and speaker', () => {
     assert.deepEqual([...end.take(at - 50_000, 320)], [...block(0)]);
   });
 
-  it('cost nothing where nobody wants to know', () => {
+  it('cost nothing without a reader', () => {
     const end = new FarEnd();
     const run = end.run(48_000);
     run.started(1_000);

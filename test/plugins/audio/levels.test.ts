@@ -32,7 +32,7 @@ async function* wave(frequency: number, ms: number, gain = 0.5, rate = RATE): As
   yield { rate, samples };
 }
 
-describe('levels of what is heard', () => {
+describe('levels of sound', () => {
   it('come 25 times a second on the clock of the speaker, ahead of the sound, and end with one silence', async () => {
     await using core = await start();
     await using watch = watching(core.audio);
@@ -54,7 +54,7 @@ describe('levels of what is heard', () => {
     assert.ok(end >= 1_000 && end <= 1_020, `${end}`);
   });
 
-  it('are as loud as the sound and its gain, whatever the volume of the device', async () => {
+  it('are as loud as the sound and its gain, at any volume of the device', async () => {
     await using core = await start({ config: { volume: 0.1 } });
     await using watch = watching(core.audio);
     await core.audio.play(wave(400, 200, 0.8), { owner: 'plugin:test', gain: 0.5 });
@@ -103,7 +103,7 @@ describe('levels of what is heard', () => {
     await until('silence', watch.silent);
   });
 
-  it('cost nothing while nobody listens, and a reader who comes later hears the rest', async () => {
+  it('cost nothing without a listener, and a reader who comes later hears the rest', async () => {
     await using core = await start();
     const stop = new AbortController();
     const sound = core.audio

@@ -47,7 +47,7 @@ describe('playback', () => {
     assert.ok(loud > 9_000 && core.device.heard.length <= 9_600 + 960, `${loud} of ${core.device.heard.length}`);
   });
 
-  it('mixes, softens what is below speech by 18 dB without a click, and lets it come back', async () => {
+  it('mixes, softens sound below speech by 18 dB without a click, and lets it come back', async () => {
     await using core = await start();
     const stop = new AbortController();
     const media = core.audio.play(level(10_000, 5_000), { owner: 'app:a', priority: 'media', signal: stop.signal });

@@ -24,7 +24,7 @@ describe('tones', () => {
     }
   });
 
-  it('begin and end without a click, whatever their envelope', () => {
+  it('begin and end without a click, with any envelope', () => {
     const spec = fc.record({
       frequency: fc.integer({ min: 20, max: 20_000 }),
       ms: fc.integer({ min: 4, max: 300 }),
@@ -83,7 +83,7 @@ describe('the mixer', () => {
     );
   });
 
-  it('softens only what is below', () => {
+  it('softens lower sounds alone', () => {
     assert.equal(duckedBy('speech', 'speech', 18), 1);
     assert.equal(duckedBy('alarm', 'speech', 18), 1);
     assert.ok(Math.abs(duckedBy('media', 'speech', 18) - 0.1259) < 0.001);

@@ -66,7 +66,7 @@ describe('sound in a Core', () => {
     await ear[Symbol.asyncDispose]();
   });
 
-  it('hands what is injected to those who listen, until it is muted', async () => {
+  it('hands injected sound to its listeners, until it is muted', async () => {
     await using device = await start();
     const sound = device.core.service(audio);
     await using ear = listening(sound);

@@ -246,7 +246,7 @@ describe('backup', { timeout: 300_000 }, () => {
     assert.match(JSON.stringify(told), /STATE_REMAINS.*remains\/of-x\/apps\/a\/data.*rm -rf .*remains/);
   });
 
-  describe('refuses what is no whole backup of this device, and touches nothing', () => {
+  describe('refuses a file that is no whole backup of this device, and touches nothing', () => {
     const edit = (archive: Buffer, from: string | RegExp, to: string): Buffer =>
       Buffer.from(archive.toString('latin1').replace(from, to), 'latin1');
     const PLAIN = {};

@@ -30,7 +30,7 @@ function asSomebody<T>(root: string, act: () => T): T {
   }
 }
 
-describe('what is ordered of the state', () => {
+describe('orders about the state', () => {
   const cases = [
     ['reset', {}],
     ['restore', { 'config.yaml': 'new: 1\n', 'apps/a/data/x': 'y', 'audio/state.json': '{}' }],

@@ -122,12 +122,12 @@ describe('the passphrase of a backup', () => {
   });
 });
 
-describe('what takes the state away', () => {
+describe('commands that take the state away', () => {
   for (const [name, call, sends] of [
     ['system reset', (yes: boolean) => run(reset, { yes }), ['/system/reset']],
     ['restore', (yes: boolean) => run(restore, { file: there, yes }), ['/system/restore/uploads', '/system/restore']],
   ] as const)
-    it(`devicectl ${name} wants --yes where nobody can be asked`, async () => {
+    it(`devicectl ${name} wants --yes where a person cannot be asked`, async () => {
       const { sent, failure } = await call(false);
       assert.deepEqual([sent, failure?.code, failure?.hint], [[], 'USAGE', 'if it is meant, say --yes']);
       const meant = await call(true);

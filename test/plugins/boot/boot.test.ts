@@ -111,7 +111,7 @@ describe('where no boot loader started the Core', () => {
   });
 });
 
-describe('what the boot loader did', () => {
+describe('work of the boot loader', () => {
   test('is the answer of boot.status, and health has its reasons', async () => {
     const { host, call, health } = await booted({
       ...REPORT,
@@ -192,7 +192,7 @@ describe('a slot that the loader left', () => {
       await host.stop();
     });
 
-  test('is told until somebody has seen it, over restarts, and again when another one is left', async () => {
+  test('is told until a person has seen it, over restarts, and again when another one is left', async () => {
     const warned = async (report: BootReport, state?: string) => {
       const world = await booted(report, 'machine', undefined, state);
       return { ...world, told: async () => (await world.health()).warnings.length > 0 };
@@ -253,7 +253,7 @@ describe('the slots', () => {
 });
 
 describe('safe mode', () => {
-  test('that nobody uses ends in order after its pause', async () => {
+  test('without use ends in order after its pause', async () => {
     const { host, clock, ends, health, asks } = await booted(SAFE);
     assert.deepEqual((await health()).warnings, ['BOOT_SAFE_MODE safe mode: slot a ended 5 times']);
     await clock.advance(599_000);
@@ -293,7 +293,7 @@ describe('safe mode', () => {
   });
 });
 
-describe('what can be done with the device', () => {
+describe('acts on the device', () => {
   const poor = (able: Machine['able']): Machine => ({ able, act: async () => undefined });
   for (const [what, report, provides, says] of [
     ['is what the machine says', REPORT, 'machine', { acts: ['restart', 'reboot', 'powerOff'] }],
@@ -329,7 +329,7 @@ describe('what can be done with the device', () => {
       await host.stop();
     });
 
-  test('is nothing where the machine gives no answer, and nobody waits for it for long', async () => {
+  test('is nothing where the machine gives no answer, and the wait for it is short', async () => {
     const { host, call, clock } = await booted(
       REPORT,
       poor(() => new Promise(() => undefined)),

@@ -54,7 +54,7 @@ describe('can', () => {
     await stream.ended;
   });
 
-  it('lets a frame through to the Core only while somebody hears it, and tells the state of the bus always', async () => {
+  it('lets a frame through to the Core only for a listener, and tells the state of the bus always', async () => {
     await using device = await start();
     const filters = async () => {
       const { settings } = await device.sim.ask({ settings: { endpoint: 'can0' } });
@@ -108,7 +108,7 @@ describe('can', () => {
     await device.call('can.send', { handle: 'all', id: 1 });
   });
 
-  it('refuses what is wrong, and says what', async () => {
+  it('refuses wrong requests, and names the fault', async () => {
     await using device = await start(HANDLES, ['bridges.can:answers']);
     const REFUSED = [
       [{ handle: 'all', id: 0x800 }, 'PARAMS_INVALID', /11 bits/],

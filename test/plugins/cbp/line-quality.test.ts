@@ -64,7 +64,7 @@ describe('clock of the wire', () => {
   });
 });
 
-describe('what a bridge tells of itself', () => {
+describe('counters of a bridge about itself', () => {
   it('goes to the log with its level, at most ten lines a second', async () => {
     const { lines, log } = memory();
     await using lab = await openLab({ host: { log } });

@@ -46,7 +46,7 @@ describe('a name in the table of the bridge', () => {
       assert.equal(lab.host.link.statistics.resets, 0);
     });
 
-  it('that two endpoints have leaves both out: nobody knows which is meant', async () => {
+  it('that two endpoints have leaves both out, as ambiguous', async () => {
     await using lab = await named(Buffer.from('spi1'));
     assert.deepEqual(
       lab.host.rows?.map(({ name }) => name),
@@ -58,7 +58,7 @@ describe('a name in the table of the bridge', () => {
     );
   });
 
-  it('of SYS does not matter, and is taken from nobody', async () => {
+  it('of SYS does not matter, and is taken from no endpoint', async () => {
     for (const label of [Buffer.of(0xff), Buffer.from('gpio0')]) {
       await using lab = await named(label, 0);
       assert.equal(lab.host.rows?.[0]?.name, 'sys');

@@ -177,7 +177,7 @@ describe('plugin cbp over the simulator process', () => {
     assert.deepEqual(host.leaks(), []);
   });
 
-  it('ends what is in flight when it stops', async () => {
+  it('ends requests in flight when it stops', async () => {
     await using device = await Device.start();
     const transfer = failure(device.io.spixTransfer('spi1', SLOW));
     await pace(50);

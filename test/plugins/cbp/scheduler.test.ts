@@ -45,7 +45,7 @@ describe('scheduler', () => {
     assert.ok(bulk.served > 150, 'and gives the rest of it to the backlog');
   });
 
-  it('leaves a quarter to a lower class, and gives it away when nobody is there', () => {
+  it('leaves a quarter to a lower class, and gives it away when that class is idle', () => {
     const scheduler = new Scheduler();
     const high = new Backlog(1e6);
     const low = new Backlog(1e6);
@@ -68,7 +68,7 @@ describe('scheduler', () => {
     });
   }
 
-  it('lets nobody starve who never fits behind the others', () => {
+  it('starves no request that never fits behind the others', () => {
     const scheduler = new Scheduler();
     const first = new Backlog(1e6, 40);
     const second = new Backlog(1e6, 44);

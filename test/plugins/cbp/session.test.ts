@@ -61,7 +61,7 @@ describe('session', () => {
     ['the port fails', (lab) => lab.port.unplug('it is unplugged'), /unplugged/],
   ];
   for (const [title, break_, reason] of resets) {
-    it(`ends what is in flight with LINK_RESET and recovers when ${title}`, async () => {
+    it(`ends requests in flight with LINK_RESET and recovers when ${title}`, async () => {
       await using lab = await openLab();
       const before = lab.host.link.session!.sid;
       const transfer = settled(lab.io.spixTransfer('spi1', TRANSFER));

@@ -41,7 +41,7 @@ describe('the trace of the bridge', () => {
     );
   });
 
-  it('costs nothing while nobody watches: no packet is opened for it', async () => {
+  it('costs nothing without a watcher: no packet is opened for it', async () => {
     await using lab = new Lab();
     await lab.up();
     let decoded = 0;

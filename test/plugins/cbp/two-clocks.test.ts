@@ -102,7 +102,7 @@ for (const work of WORK) {
       assert.equal((await lab.run(ended(lab, work, { deadlineMs: 500 }))).error, undefined);
     });
 
-    it('what has begun when its caller gives up comes to its own end', async () => {
+    it('work that has begun when its caller gives up comes to its own end', async () => {
       await using lab = await open(1_000);
       const outcome = await lab.run(ended(lab, work, { deadlineMs: 1_500, callerMs: 300 }));
       assert.deepEqual(told(outcome), ['TIMEOUT', 'caller', 'unknown']);
@@ -128,7 +128,7 @@ for (const work of WORK) {
 }
 
 describe('a bridge of minor version 0', () => {
-  it('is asked to stop what waits by the reason that it knows; what was done nobody can say', async () => {
+  it('is asked to stop waiting work by the reason that it knows; the fate of begun work stays open', async () => {
     await using lab = new Lab({ board: BOARD });
     lab.bridge.responder.minor = 0;
     await lab.up();

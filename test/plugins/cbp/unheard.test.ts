@@ -24,14 +24,14 @@ async function started() {
   return { lab, edges, [Symbol.asyncDispose]: () => lab[Symbol.asyncDispose]() };
 }
 
-it('what nobody hears is not sent any more', async () => {
+it('an event without a listener is not sent any more', async () => {
   await using device = await started();
   await device.edges(300);
   const seconds = 10;
   assert.ok((await device.edges(seconds * 100)) <= 5 * seconds, 'the PINGs alone');
 });
 
-it('who begins to listen hears what happens from then on, all of it', async () => {
+it('a new listener hears all events from then on', async () => {
   await using device = await started();
   const { lab, edges } = device;
   await edges(600);
@@ -50,7 +50,7 @@ it('who begins to listen hears what happens from then on, all of it', async () =
   assert.equal(heard.length, 603);
 });
 
-it("what the bridge kept for longer than half a round of its clock is nobody's, either", async () => {
+it('an event that the bridge kept for longer than half a round of its clock has no listener, either', async () => {
   await using device = await started();
   const { lab, edges } = device;
   await edges(600);

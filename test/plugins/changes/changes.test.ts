@@ -210,7 +210,7 @@ describe('a change', () => {
       );
     });
 
-  it('whose step cannot be undone says so, and undoes the others', async () => {
+  it('with a step that cannot be undone says so, and undoes the others', async () => {
     using world = new World();
     await using bench = await boot(world.root);
     const maker = new Maker({ world, fails: { verb: 'undo', step: 'b', where: 'before' } });
@@ -348,7 +348,7 @@ describe('many changes', () => {
     await bench.over('6');
   });
 
-  it('of no maker are refused, and a record that is damaged or newer keeps nobody from starting', async () => {
+  it('of no maker are refused, and a damaged or newer record keeps no change from starting', async () => {
     using world = new World();
     mkdirSync(join(world.root, 'var/changes'), { recursive: true });
     for (const [name, text] of Object.entries({ '1': '{', '2': '{}', '3': '{"format":2}' }))
@@ -362,7 +362,7 @@ describe('many changes', () => {
     await bench.over('4');
   });
 
-  it('are told to who began them and to who holds their capability, to nobody else, and never with their data', async () => {
+  it('are told to their starter and to holders of their capability, to no other, and never with their data', async () => {
     using world = new World();
     await using bench = await boot(world.root);
     bench.serve(new Maker({ world }));

@@ -165,7 +165,7 @@ describe('the plugin character', () => {
     assert.equal(device.screen.levels.length, 1);
   });
 
-  it('shows a turn: what can be said, what is heard, who was asked, the answer; then it goes', async () => {
+  it('shows a turn: sentences, heard words, the asked app, the answer; then it goes', async () => {
     const clock = virtualClock();
     await using device = await start({ clock });
     device.wake();
@@ -220,7 +220,7 @@ describe('the plugin character', () => {
     assert.equal(device.screen.asked.includes(`put ${SURFACE}`), false);
   });
 
-  it('goes at once where nothing was said or somebody said stop', async () => {
+  it('goes at once after silence or a stop', async () => {
     for (const outcome of ['silent', 'cancelled'] as const) {
       await using device = await start();
       device.wake();
@@ -265,7 +265,7 @@ describe('the plugin character', () => {
     assert.equal(device.screen.texts(SURFACE).includes('Who?'), false);
   });
 
-  it('what is heard is shown as it is: braces bind nothing, marks of direction and controls do nothing', async () => {
+  it('heard words are shown as they are: braces bind nothing, marks of direction and controls do nothing', async () => {
     await using device = await start();
     device.wake();
     device.heard(`{time:HH:mm} \u0007 ${'long '.repeat(1_000)}`);

@@ -12,7 +12,7 @@ const uses = (used: string[], refused: string[] = [], stored = false) => ({
   refused: refused.map((capability) => ({ capability, hint: '' })),
 });
 
-describe('what an app claims against what it used', () => {
+describe('claims of an app against its use', () => {
   const cases: readonly (readonly [string, string[], ReturnType<typeof uses>, string[], string[]])[] = [
     ['nothing of nothing', [], uses([]), [], []],
     ['used as claimed', ['display.notify'], uses(['display.notify']), ['used'], ['display.notify']],
@@ -119,7 +119,7 @@ describe('the least manifest keeps what was written beside a claim', () => {
     });
 });
 
-test('the lines of the manifest are YAML, whatever the reason says', () => {
+test('the lines of the manifest are YAML, for any reason text', () => {
   fc.assert(
     fc.property(fc.string(), fc.boolean(), (reason, optional) => {
       const { capabilities } = parse(manifestLines([{ id: 'bridges.spi:flash', reason, optional }]));

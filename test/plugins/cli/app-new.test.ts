@@ -64,7 +64,7 @@ describe('a new app', () => {
       });
 });
 
-describe('what cannot be begun', () => {
+describe('orders that cannot be begun', () => {
   const long = `org.${'a'.repeat(41)}`;
   const cases: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['an id of one word', ['agenda', '--lang', 'node'], /"agenda" is not an app id/],

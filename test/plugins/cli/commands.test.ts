@@ -154,7 +154,7 @@ describe('words become params', () => {
     assert.deepEqual((await parsed('odd everything', words)).params, { ...BASIC, options: { a: [1] }, sizes: [1, 2] });
   });
 
-  test('places, renamed flags and values that stand for what is left out', async () => {
+  test('places, renamed flags and values for missing words', async () => {
     assert.deepEqual((await parsed('placed', ['4', 'a', 'b'])).params, { first: 'x', second: 4, rest: ['a', 'b'] });
     assert.deepEqual((await parsed('placed', ['-f', 'y', '4'])).params, { first: 'y', second: 4 });
     assert.deepEqual((await parsed('off', [])).params, { on: false });
@@ -184,7 +184,7 @@ describe('words become params', () => {
     [[...basic, '--ratio'], /^--ratio needs a value$/],
   ];
   for (const [words, told, hint] of wrong)
-    test(`"${words.join(' ')}" is refused, and what is wrong is named`, async () => {
+    test(`"${words.join(' ')}" is refused, and the fault is named`, async () => {
       const failure = await parsed('odd everything', words).catch((error: unknown) => error);
       assert.ok(failure instanceof Failure);
       assert.match(failure.message, told);
@@ -192,7 +192,7 @@ describe('words become params', () => {
       if (hint) assert.match(failure.hint ?? '', hint);
     });
 
-  test('whatever the params are, words can say them', async () => {
+  test('params of any value can be said in words', async () => {
     const { shape } = found('odd everything');
     const text = fc.string({ maxLength: 12 }).filter((one) => !one.includes('\0'));
     const word = text.filter((one) => !/^(@|-|\[)/.test(one));

@@ -138,7 +138,7 @@ describe('--json', () => {
     });
   });
 
-  test('logs asks for what is selected, and follows with the tail first', async () => {
+  test('logs asks for the selected lines, and follows with the tail first', async () => {
     await devicectl([
       'logs',
       '--plugin',
@@ -184,7 +184,7 @@ describe('--json', () => {
   });
 });
 
-describe('what is sent', () => {
+describe('requests on the wire', () => {
   /** What is asked, and with which body. */
   const asked: readonly (readonly [args: string, request: string, body: unknown])[] = [
     ['nfc read', 'POST /NFC_read', {}],
@@ -205,7 +205,7 @@ describe('what is sent', () => {
     ['functions --app com.a', 'GET /functions?app=com.a', undefined],
   ];
   for (const [args, request, body] of asked)
-    test(`${args} asks ${request}, whatever devicectl itself is told before and after it`, async () => {
+    test(`${args} asks ${request}, with any options of devicectl before and after it`, async () => {
       const own = ['--json', '--root', core.root, ...at, '--token-file', join(core.root, 'operator.token')];
       for (const line of [
         [...own, ...args.split(' ')],
@@ -344,7 +344,7 @@ describe('errors', () => {
     assert.equal(ended.stderr, `devicectl: ${code}: there is no water\n`);
   });
 
-  test('what callers made up does not reach the terminal as control characters', async () => {
+  test('text of callers does not reach the terminal as control characters', async () => {
     const refusal = {
       ts: 1,
       caller: { kind: 'app', id: 'com.x' },
@@ -389,7 +389,7 @@ describe('errors', () => {
       assert.ok(stderr.endsWith(`  see: devicectl ${bus.toLowerCase()} handles\n`), stderr);
     });
 
-  test('a failed Core answers status with 1 and what is wrong', async () => {
+  test('a failed Core answers status with 1 and the fault', async () => {
     core.replies['GET /health'] = [503, { ok: false, status: 'failed', components: {}, uptimeMs: 1 }];
     const ended = await devicectl(['status', ...at]);
     assert.match(ended.stdout, /^health {3}failed$/m);

@@ -65,7 +65,7 @@ test('levels that the manifest refuses, and those below its floor, are left out 
   );
 });
 
-test('what is claimed and never used is warned of, line by line', async () => {
+test('an unused claim is warned of, line by line', async () => {
   const lines = [
     ...[
       'requires:',
@@ -128,7 +128,7 @@ export const plugin = definePlugin({
   assert.deepEqual(remarks(honest.rows, 'minimal grants'), ['it used all that it claims']);
 });
 
-test('services that nobody fakes are stood in for, with a warning; fakes.ts fakes them, and brings the configuration', async () => {
+test('services without a fake are stood in for, with a warning; fakes.ts fakes them, and brings the configuration', async () => {
   const lines = [
     'requires: { spi: ^1.0.0 }',
     'config: { type: object, required: [cs], properties: { cs: { type: integer } } }',

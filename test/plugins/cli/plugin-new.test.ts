@@ -63,7 +63,7 @@ async function checkSku(file: string): Promise<{ problems: string }> {
   return { problems: ended.code ? `${ended.stdout}${ended.stderr}` : 'no problems found\n' };
 }
 
-describe('what is refused', () => {
+describe('refused orders', () => {
   const cases: readonly (readonly [args: readonly string[], stderr: RegExp])[] = [
     [['x', '--kind', 'ears'], /--kind must be one of service, driver, operation, events, stt, tts, stream, not "ears"/],
     [['x'], /--kind is missing: service, driver/],
@@ -169,7 +169,7 @@ describe('in the tree', () => {
       await run(join(biome, 'biome'), options, { cwd: checkout });
     });
 
-  test('what is there already is refused, and nothing is written', async () => {
+  test('a folder that exists is refused, and nothing is written', async () => {
     await inside('twice', '--kind', 'service');
     const ended = await inside('twice', '--kind', 'events').catch((error) => error);
     assert.match(ended.stderr, /there is a plugin twice in the tree already/);

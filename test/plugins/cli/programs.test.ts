@@ -68,14 +68,14 @@ describe('the programs of the tree', () => {
 });
 
 describe('without a Core', () => {
-  test('help lists the programs and says what is missing', async () => {
+  test('help lists the programs and names the missing ones', async () => {
     const { stdout, code } = await devicectl(['--help', ...AWAY]);
     assert.equal(code, 0);
     assert.match(stdout, /^ {2}plugin +check, .*new, sign$/m);
     assert.match(stdout, /^No Core is reached at unix:\/nonexistent\/core\.sock: its operations are not listed\.$/m);
   });
 
-  test('what needs none works', async () => {
+  test('a program without a Core works', async () => {
     const file = join(ROOT, 'manifests/skus/simulator.yaml');
     const right = await devicectlProcess(['sku', 'check', file, ...AWAY]);
     assert.equal(right.code, 0, right.stderr);

@@ -77,7 +77,7 @@ describe('devicectl against a real Core', () => {
     assert.equal(ended.code, 0);
   });
 
-  test('what a plugin from outside adds is a command, with its view, its flags and its completion', async () => {
+  test('an operation of a plugin from outside is a command, with its view, its flags and its completion', async () => {
     assert.equal((await at('guest', 'echo-back', 'hi', '--loud-times', '2')).stdout, 'it said hi!!\n');
     assert.match((await at('guest', 'echo-back')).stderr, /USAGE: <text> is missing/);
     assert.match((await at('--help')).stdout, /^ {2}guest +echo-back, twice$/m);

@@ -57,7 +57,7 @@ describe('the Core of another machine', () => {
     assert.ok(there.core.seen.length > 0);
   });
 
-  test('what needs no Core asks nobody, and completion logs in nowhere', async () => {
+  test('a command without a Core asks no device, and completion logs in nowhere', async () => {
     await using there = await machine();
     const { stdout } = await devicectl(['--device', 'ssh://host', '__complete', '--', 'app', '']);
     assert.match(stdout, /^check$/m);

@@ -20,7 +20,7 @@ describe('a device that is still starting', () => {
       response.end(JSON.stringify(starts ? STARTING : answer));
     };
   };
-  test('is asked again until what is asked for is there', async () => {
+  test('is asked again until the answer is there', async () => {
     await using young = await FakeCore.start({
       'GET /openrpc.json': await realTable(),
       'GET /config/device.name': late(2, {

@@ -52,7 +52,7 @@ after(() => core[Symbol.asyncDispose]());
 const run = (...args: string[]) => devicectl(['--run', core.root, 'top', ...args]);
 
 describe('devicectl top', () => {
-  test('shows rates between two answers, the busiest first, and what is over its budget', async () => {
+  test('shows rates between two answers, the busiest first, and marks budgets that are exceeded', async () => {
     const { code, stdout } = await run('--once', '--interval', '0.1');
     const [loop, header, ...rows] = stdout.trimEnd().split('\n');
     assert.equal(code, 0);

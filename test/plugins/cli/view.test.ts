@@ -128,7 +128,7 @@ describe('a result is shown', () => {
     });
 
   for (const columns of [20, 40, 80])
-    test(`a table fits ${columns} columns, and what is cut ends with an ellipsis`, async () => {
+    test(`a table fits ${columns} columns, and a cut cell ends with an ellipsis`, async () => {
       const { stdout } = await devicectl(['thing', 'wide', '--run', core.root], columns);
       const lines = stdout.trimEnd().split('\n');
       for (const line of lines) assert.ok(line.length <= columns, `${line.length}: ${line}`);

@@ -93,7 +93,7 @@ suite('what each setting is', () => {
     assert.equal((await table.run('config.get', { key: 'a' })).value, 2);
   });
 
-  test('what a schema refuses is told with the place in the value', async () => {
+  test('a value that a schema refuses is told with the place in it', async () => {
     await using started = await start();
     const properties = { list: { type: 'array', items: { type: 'integer' } } };
     await started.host.service(config).describeApp(AGENDA, { schema: { type: 'object', properties } });
@@ -283,7 +283,7 @@ suite('settings of plugins on the device', () => {
     await until(async () => Object.keys(await overlay(started)).length === 0);
   });
 
-  test('what the plugin would not take is written nowhere', async () => {
+  test('a value that the plugin would not take is written nowhere', async () => {
     const lamp = new Lamp();
     await using started = await start({ manager: lamp });
     await until(async () => (await describe(started)).length > 0);

@@ -215,7 +215,7 @@ suite('the three layers of the configuration', () => {
       );
     });
 
-  test('what an app describes is checked, and its defaults stand below every layer', async () => {
+  test('settings that an app describes are checked, and their defaults stand below every layer', async () => {
     await using started = await withFiles({ 'etc/base.yaml': 'lang: de\n' });
     const service = started.host.service(config);
     await service.describeApp(AGENDA, {

@@ -104,7 +104,7 @@ describe('dev-reload', () => {
     assert.equal(lab.host.logged.filter(({ level }) => level === 'warn').length, 1);
   });
 
-  it('takes no notice of what is not the code of the plugin', async () => {
+  it('takes no notice of files beside the code of the plugin', async () => {
     await using lab = await start();
     lab.save('thread/node_modules/index.js');
     lab.save('thread/index.ts~');

@@ -14,8 +14,8 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 90_000 }) }),
 );
 
-describe('whatever happens in whatever order', () => {
-  test('one has the foreground at most, it has something to show, and somebody wanted it or was asked before', () => {
+describe('steps in any order', () => {
+  test('one has the foreground at most, it has something to show, and a person wanted it or was asked before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const machine = new FocusMachine({ idleMs: 60_000, openMs: 30_000 });

@@ -10,7 +10,7 @@ const ALL = { config: { autoShow: ['*'] } };
 const show = (bench: AppBench, who: string, text: string, more: object = {}) =>
   bench.run(who, 'display.show', { ...scene(text), ...more });
 
-test('an app that nobody opened waits, and a banner offers it once', async () => {
+test('an app that was not opened waits, and a banner offers it once', async () => {
   await using bench = await bootApps();
   assert.deepEqual(await show(bench, AGENDA, 'tomorrow'), { state: 'queued', version: 1 });
   await show(bench, AGENDA, 'tomorrow, again');
@@ -92,7 +92,7 @@ test('an app that stops, or may no longer draw, leaves nothing behind', async ()
   await bench.shows([]);
 });
 
-test('what lies under a prompt is covered and stands still; what cannot be seen is not painted', async () => {
+test('a surface under a prompt is covered and stands still; a hidden one is not painted', async () => {
   await using bench = await bootApps(ALL);
   await show(bench, AGENDA, 'tomorrow');
   const prompts = bench.as('system-view');

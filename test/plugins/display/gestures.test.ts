@@ -297,7 +297,7 @@ describe('gestures', () => {
     tick: fc.boolean(),
   });
 
-  it('whatever comes: one end for each beginning at most, of that finger, and no timer without a finger', () => {
+  it('any input: one end for each beginning at most, of that finger, and no timer without a finger', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const gestures = new Gestures();

@@ -169,7 +169,7 @@ test('an app sees its own surface, the operator all of the screen', async () => 
   await assert.rejects(bench.run(RADIO, 'display.screenshot'), { code: 'NOT_FOREGROUND' });
 });
 
-test('what can be tapped is said with its place, and left out where something lies over it', async () => {
+test('touch targets are listed with their place, and left out under another surface', async () => {
   await using bench = await bootApps(ALL);
   const rect = { kind: 'rect', w: 100, h: 80, fill: '@accent' } as const;
   const turned = { kind: 'group', x: 400, y: 400, w: 100, h: 100, scale: 2, rotate: 90 } as const;
@@ -227,7 +227,7 @@ test('surfaces are listed from above with whose they are, and what their frames 
   await assert.rejects(bench.run(AGENDA, 'display.surfaces'), { code: 'CAPABILITY_DENIED' });
 });
 
-test('images: what is none, and what is too much, is refused', async () => {
+test('images: a file that is none or too large is refused', async () => {
   await using bench = await bootApps({ config: { autoShow: ['*'], quota: { imageBytes: 65_536 } } });
   using files = new Files();
   const bomb = png(1, 1);

@@ -130,7 +130,7 @@ describe('whether the panel is lit', () => {
       }
     });
 
-  it('changes when it said it would, never in between, and says of no time where only somebody can change it', () => {
+  it('changes at its announced time, never in between, and gives no time where only a person can change it', () => {
     const step = fc.record({
       after: fc.nat(400_000),
       what: fc.constantFrom('present', 'absent', 'unknown', 'act', 'hold', 'let go', 'on', 'dim', 'off'),
@@ -259,7 +259,7 @@ describe('the panel of a device', () => {
       assert.ok((bench.panel.levels.at(-1) ?? 0) > 0.5);
     });
 
-  it('stays lit while somebody speaks with it or is asked', async () => {
+  it('stays lit during speech and questions', async () => {
     const { bench, clock, presence, power } = await device();
     await using _ = bench;
     presence('absent');

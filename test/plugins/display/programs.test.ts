@@ -56,7 +56,7 @@ test('a file is shown as what it is, a scene or a card', async () => {
   assert.deepEqual(sent, [{ path: '/display/surface', body: scene }]);
 });
 
-test('what is no scene is refused before anybody is asked', async () => {
+test('a file that is no scene is refused before a person is asked', async () => {
   using folder = new Folder();
   await assert.rejects(run(show, { file: folder.file('none.json') }), /cannot read .*ENOENT/);
   await assert.rejects(run(show, { file: folder.file('half.json', '{"card":') }), /is no JSON/);

@@ -50,7 +50,7 @@ test('a renderer that goes is followed by the next one with the whole tree, imag
   assert.equal(soft.patches[0]?.base, 0);
 });
 
-test('a renderer that went is asked nothing any more, even while it owes an answer: the next one is, or nobody', async () => {
+test('a renderer that went is asked nothing any more, even while it owes an answer: the next one is, if there is one', async () => {
   await using bench = await boot();
   await bench.display.put({ id: 'main', layer: 'home', scene: scene('hello') });
   await bench.shows(['hello']);
@@ -70,7 +70,7 @@ test('a renderer that went is asked nothing any more, even while it owes an answ
   owed.resolve();
 });
 
-test('what a patch sets after a timeline is over stays so for a renderer that comes later', async () => {
+test('a value that a patch sets after a timeline is over stays so for a renderer that comes later', async () => {
   await using bench = await boot();
   const timelines = [{ node: 't', property: 'x', to: 300, ms: 10 }] as const;
   const version = await bench.display.put({ id: 'main', layer: 'home', scene: scene('hello', { timelines }) });
@@ -242,7 +242,7 @@ test('display.state says what changed, and /health why nothing is seen', async (
   assert.deepEqual(last, { power: 'on', brightness: 0.8, renderer: 'skia', panel: 'fake' });
 });
 
-test('an image that no renderer can read is refused to whoever gave it', async () => {
+test('an image that no renderer can read is refused to its sender', async () => {
   await using bench = await boot();
   await eventually(async () => (await bench.state()).renderer, 'it paints');
   bench.renderer.failing.set('image', new CoreError('IMAGE_INVALID', { image: 'x', reason: 'not one' }));

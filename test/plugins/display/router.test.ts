@@ -138,7 +138,7 @@ describe('a touch', () => {
     assert.deepEqual(device.log, ['touched']);
   });
 
-  it('reaches a small target beside it, and tells its surface of what is on no node', async () => {
+  it('reaches a small target beside it, and tells its surface of a place without a node', async () => {
     await using device = bench();
     await device.tap(580, 610);
     await device.tap(100, 100);
@@ -297,7 +297,7 @@ describe('injected input', () => {
       }
     });
 
-  it('of a plugin from outside is injected whatever it says, unless the SKU trusts it', async () => {
+  it('of a plugin from outside is injected under any name, unless the SKU trusts it', async () => {
     for (const [plugin, outside, reached] of [
       ['stranger', true, false],
       ['driver', true, true],
@@ -352,7 +352,7 @@ describe('a key', () => {
       assert.ok(device.log.includes('home') && device.log.includes('mute'));
     });
 
-  it('is public where the SKU says so, and has its end told whatever becomes of its device', async () => {
+  it('is public where the SKU says so, and has its end told also when its device goes', async () => {
     await using device = bench({ keys: { play: { public: true } } });
     await device.key('play');
     await device.key('side');
@@ -462,7 +462,7 @@ describe('bad input', () => {
     assert.equal(device.told.length, before + 2, 'and the first is heard again');
   });
 
-  it('whatever is pushed, nobody but the target hears, and no timer is left when all is lifted', async () => {
+  it('of any kind reaches the target alone, and no timer is left when all is lifted', async () => {
     const event = fc.oneof(
       fc.record({
         kind: fc.constant('touch'),

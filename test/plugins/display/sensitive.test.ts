@@ -147,7 +147,7 @@ test('a picture that is taken while a code comes and goes is given to the operat
   assert.equal(operator.status, 'fulfilled');
 });
 
-test('what the glass shows on after a code is shown to no viewer before a whole frame came', async () => {
+test('glass that goes on after a code is shown to no viewer before a whole frame came', async () => {
   const watch = new FrameWatch(virtualClock(), () => undefined);
   const info = { ...new FakePanel().details, width: 4, height: 2, format: 'rgb565' as const };
   const frame = (ink: number, w = 4, h = 2) =>

@@ -110,7 +110,7 @@ describe('settings of the device', () => {
     return { bench, clock, settings, set };
   }
 
-  it('are in force at once, and whoever draws is asked to draw again', async () => {
+  it('are in force at once, and every drawing plugin is asked to draw again', async () => {
     const { bench, set } = await device();
     await using _ = bench;
     const told: number[] = [];
@@ -147,7 +147,7 @@ describe('settings of the device', () => {
     assert.equal(warned.filter((code) => code === 'SETTING_INVALID').length, Object.keys(bad).length);
   });
 
-  it('keep the brightness that was set by whatever way', async () => {
+  it('keep the brightness that was set in any way', async () => {
     const { bench, settings } = await device();
     await using _ = bench;
     await bench.display.brightness(0.3);
@@ -166,7 +166,7 @@ describe('settings of the device', () => {
     assert.equal((await bench.display.surroundings()).fps, 60);
   });
 
-  it('are read without harm whatever they are', () => {
+  it('of any shape are read without harm', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('textScale', 'theme', 'locale', 'timeZone', 'brightness', '__proto__', 'x.y'),
@@ -260,7 +260,7 @@ describe('a theme of the SKU', () => {
   });
 });
 
-describe('what can be said to the screen', () => {
+describe('sentences to the screen', () => {
   class Sentences implements Partial<Intents> {
     readonly known = new Map<
       string,
@@ -287,7 +287,7 @@ describe('what can be said to the screen', () => {
     await sentences.say('screen.home');
   });
 
-  it('goes home: whoever draws the home screen is told', async () => {
+  it('goes home: the plugin of the home screen is told', async () => {
     const sentences = new Sentences();
     await using bench = await boot({ services: [given(intents, sentences)] });
     const told: unknown[] = [];

@@ -60,7 +60,7 @@ test('colours of both formats become the same picture', () => {
   assert.deepEqual([...toRgba(Uint8Array.of(1, 2, 3, 99), 'rgbx')], [1, 2, 3, 255]);
 });
 
-test('rectangles reach the node, whatever pieces they come in', async () => {
+test('rectangles reach the node, in pieces of any size', async () => {
   await using bench = await bootApps(ALL);
   await bench.run(AGENDA, 'display.show', VIDEO);
   await eventually(() => bench.renderer.surfaces.size === 1, 'it is shown');

@@ -7,7 +7,7 @@ import { pace } from '../../fixtures/eventually.ts';
 import { FakeRenderer } from '../../fixtures/fake-renderer.ts';
 import { boot, scene } from './fixture.ts';
 
-test('a layer has an owner, and one from outside of the tree is nobody', async () => {
+test('a layer has an owner, and a plugin from outside of the tree has none', async () => {
   await using bench = await boot();
   const tell = async (plugin: string, layer: PluginSurface['layer'], outside = false) => {
     try {
@@ -38,7 +38,7 @@ test('a layer has an owner, and one from outside of the tree is nobody', async (
   await assert.rejects(bench.display.put({ id: 'a', layer: 'app' as never, scene: scene('a') }), { code: no });
 });
 
-test('layers lie over each other whatever came first, and a plugin changes its own surfaces alone', async () => {
+test('layers lie over each other in any order of arrival, and a plugin changes its own surfaces alone', async () => {
   await using bench = await boot();
   const corner = { x: 672, y: 0, w: 48, h: 48 };
   await bench.as('system-view').put({ id: 'mic', layer: 'system', scene: scene('mic'), box: corner });
@@ -105,7 +105,7 @@ test('timelines that are over make room for others', async () => {
   );
 });
 
-test('what a plugin drew goes with it', async () => {
+test('surfaces of a plugin go with it', async () => {
   await using bench = await boot();
   await bench.as('notify').put({ id: 't', layer: 'toast', scene: scene('toast') });
   await bench.display.put({ id: 'main', layer: 'home', scene: scene('home') });

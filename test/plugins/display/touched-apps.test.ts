@@ -107,7 +107,7 @@ describe('touches of apps', () => {
     assert.deepEqual(bench.inputs, []);
   });
 
-  it("that wakes a dark panel is nobody else's", async () => {
+  it('that wakes a dark panel goes to no other app', async () => {
     const { bench, source } = await touched();
     await using _ = bench;
     await bench.run(AGENDA, 'display.show', { ...BUTTON });

@@ -236,7 +236,7 @@ for (const [what, params] of [
     await assert.rejects(opened, { code: 'PARAMS_INVALID' });
   });
 
-test('pixels are not looked at while nobody watches', () => {
+test('pixels are not looked at without a watcher', () => {
   const watch = new FrameWatch(virtualClock(), () => assert.fail('nobody asked for a whole frame'));
   const frame = {
     seq: 1,

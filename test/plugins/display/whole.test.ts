@@ -70,7 +70,7 @@ test('a renderer that goes in the middle leaves the picture to the next one, and
 });
 
 for (const driver of ['panel-sim', 'panel-headless'])
-  test(`who watches ${driver} from afar sees its glass to the bit, whoever paints it`, { skip }, async () => {
+  test(`a remote watcher of ${driver} sees its glass to the bit, with any renderer`, { skip }, async () => {
     const { 'panel-sim': _, ...screen } = SKU;
     await using core = await startCore({ plugins: { ...screen, [driver]: PANEL } });
     const table = core.service(operations);

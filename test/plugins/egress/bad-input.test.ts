@@ -134,7 +134,7 @@ describe('a request that is none of a proxy, or wants what it may not', () => {
       await side.fine();
     });
 
-  it('a second request behind the first is not answered, and reaches nobody', async () => {
+  it('a second request behind the first is not answered, and reaches no host', async () => {
     await using side = await two();
     const came: string[] = [];
     await using server = await listening((socket) => {
@@ -260,7 +260,7 @@ describe('a name', () => {
       await side.fine();
     });
 
-  it('is looked up once for each connection, and what was checked is what is connected to', async () => {
+  it('is looked up once for each connection, and the checked address is the connected one', async () => {
     let times = 0;
     await using dns = await nameServer({ 'moves.test': () => [times++ < 2 ? '127.0.0.1' : '192.168.1.7'] });
     const config = { hosts: { [HOST]: ['127.0.0.1'] }, servers: [dns.address], allowPrivate: ['moves.test'] };
@@ -279,7 +279,7 @@ describe('a name', () => {
     ['with an answer that is none', 'garbage', /^HTTP\/1\.1 50[34] /],
     ['on which the servers are silent', 'silent', /^HTTP\/1\.1 50[34] /],
   ] as const)
-    it(`${title} is told so in time, and keeps nobody else waiting`, async () => {
+    it(`${title} is told so in time, and keeps no other request waiting`, async () => {
       await using dns = await nameServer(answer === undefined ? {} : { 'dead.test': answer });
       const config = { hosts: { [HOST]: ['127.0.0.1'] }, servers: [dns.address], resolveMs: 400 };
       await using side = await two({ config }, ['dead.test']);

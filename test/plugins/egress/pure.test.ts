@@ -86,7 +86,7 @@ it('headers for one hop stay behind, others go on as they came', () => {
   assert.deepEqual(passedOn(raw), ['A', '1', 'a', '3', 'Content-Length', '4']);
 });
 
-it('whoever used up its share of a turn goes on in the next, and so does everybody else', async () => {
+it('a client that used up its share of a turn goes on in the next, and so do all others', async () => {
   const turns = new Turns();
   const taken: string[] = [];
   const flow = (name: string, left: number): Promise<void> => {

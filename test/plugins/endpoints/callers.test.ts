@@ -27,7 +27,7 @@ const CALLS = [
   ['pio.load', { program: [0] }, 'pio0', 800],
 ] as const;
 
-it('a caller of any bus is answered when its own time is over, and is told what is known of it', async () => {
+it('a caller of any bus is answered when its own time is over, with the known state of it', async () => {
   await using device = await startBuses(PLUGINS);
   await Promise.all(
     CALLS.map(async ([name, params, endpoint, ms]) => {

@@ -81,7 +81,7 @@ describe('endpoints', () => {
     );
   });
 
-  it('says NOT_INITIALIZED while nobody serves endpoints, and in the words of a source that is not up yet', async () => {
+  it('says NOT_INITIALIZED without a source of endpoints, and in the words of a source that is not up yet', async () => {
     await using device = await start();
     const refused = (reason: RegExp) =>
       assert.rejects(device.service.request('spi0', 1, BYTE), (error: CoreError) => {

@@ -166,7 +166,7 @@ describe('work of several pieces', () => {
     await host.stop();
   });
 
-  it('says of a tag that it was written to, whatever became of the last piece', async () => {
+  it('says of a tag that it was written to, with any end of the last piece', async () => {
     const memory = Uint8Array.of(0xfe, ...new Uint8Array(63));
     for (const good of [0, 1, 3]) {
       let puts = 0;

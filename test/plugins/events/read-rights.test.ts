@@ -110,7 +110,7 @@ const valid = (one: string) => {
   }
 };
 
-test('nobody receives what he may not read, and everybody what he may', async () => {
+test('a reader receives only events that it may read, and all of them', async () => {
   await fc.assert(
     fc.asyncProperty(
       world,
@@ -146,7 +146,7 @@ test('nobody receives what he may not read, and everybody what he may', async ()
   );
 });
 
-test('a filter is not widened by what its part would mean if somebody had written it', async () => {
+test('a filter is not widened by the meaning of its part, had a person written it', async () => {
   const rights = await rightsOf({ grants: [], publics: [], caller: 'com.example.a' });
   const wanted = '*.com.example.a.event.*';
   const { filters } = rights.of({ kind: 'app', id: 'com.example.a' }, wanted);

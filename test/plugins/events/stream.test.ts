@@ -46,7 +46,7 @@ async function refusal(events: Fixture, attempt: () => ReturnType<typeof open>):
 }
 
 describe('GET /events', () => {
-  it('sends retained events and then what is published, with the seq as id', async () => {
+  it('sends retained events and then the published ones, with the seq as id', async () => {
     await using events = await startEvents();
     const presence = events.host.publish('system.presence', { state: 'present', confidence: 1 });
     const stream = open(events, ['system.*', 'audio.wake']);

@@ -127,12 +127,12 @@ describe('subscribing on a session', () => {
     });
   }
 
-  it('lets whoever holds system.events subscribe to everything', async () => {
+  it('lets a holder of system.events subscribe to everything', async () => {
     await using events = await startEvents({ grants: ['system.events'] });
     assert.deepEqual(await subscribe(events, { filter: '**' }), { filters: ['**'] });
   });
 
-  it('counts filters per app, whatever session they are on', async () => {
+  it('counts filters per app, on all of its sessions', async () => {
     await using events = await startEvents({ config: { filters: 2 } });
     await subscribe(events, { filters: ['audio.wake', 'ui.*'] }, new FakeSession('s1'));
     await subscribe(events, { filter: 'ui.*' }, new FakeSession('s2'));
@@ -193,7 +193,7 @@ describe('events of other apps', () => {
   ];
   for (const [what, grants, publics, may] of rights)
     for (const [filter, all] of filters)
-      it(`${filter} gives an app with ${what} what it may read, and says what is missing`, async () => {
+      it(`${filter} gives an app with ${what} the events that it may read, and names the missing ones`, async () => {
         await using events = await startEvents({ grants, publics });
         const session = new FakeSession();
         const due = all.filter((topic) => may.includes(topic));

@@ -26,7 +26,7 @@ describe('a test in the name of an app', () => {
     assert.equal(events.host.published[0]!.source, `test.app.${AGENDA}`);
   });
 
-  it('tells whoever draws a toast of whose it would be', async () => {
+  it('tells the plugin of toasts the app of the test', async () => {
     await using events = await startEvents({ grants: ['display.notify'] });
     await events.table.run('events.test', TOAST);
     assert.deepEqual(events.host.published[0]!.payload, { ...TOAST.payload, app: AGENDA });
@@ -50,7 +50,7 @@ describe('a test in the name of an app', () => {
     });
   }
 
-  it('checks the payload of the panel as it does of an app, which names nobody', async () => {
+  it('checks the payload of the panel as it does of an app, and names no other', async () => {
     await using events = await startEvents({ grants: ['display.notify'] });
     const forged = { ...TOAST, payload: { ...TOAST.payload, app: 'com.example.other' } };
     assert.equal(await codeOf(events.table.run('events.test', forged)), 'PARAMS_INVALID');
@@ -64,7 +64,7 @@ describe('a test in the name of an app', () => {
     assert.deepEqual(await events.host.grants.used(app(AGENDA)), []);
   });
 
-  it('names the line that would grant what is missing', async () => {
+  it('names the line that would grant the missing right', async () => {
     await using events = await startEvents();
     await assert.rejects(
       events.table.run('events.test', TOAST),

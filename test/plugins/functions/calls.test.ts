@@ -58,7 +58,7 @@ suite('calling functions', () => {
     assert.equal(started.sockets.calls.at(-1)?.meta.caller, `app.${APP}`);
   });
 
-  test('what is wrong with a call is said before the app hears of it', async () => {
+  test('a fault of a call is said before the app hears of it', async () => {
     await using started = await withFunction();
     started.sockets.join(APP, () => ({ summary: '' }));
     const cases: [object, string][] = [
@@ -155,7 +155,7 @@ suite('an app that goes away in the middle of a call', () => {
     assert.equal(started.sockets.calls.length, 1);
   });
 
-  test('an idempotent one waits for the next session and is repeated once, with the same key and what is left of the time', async () => {
+  test('an idempotent one waits for the next session and is repeated once, with the same key and the rest of the time', async () => {
     await using started = await withFunction({ idempotent: true, timeout_ms: 2_000 });
     const first = started.sockets.join(APP, () => {
       started.sockets.leave(first);

@@ -30,7 +30,7 @@ async function refusal(work: Promise<unknown>): Promise<CoreError> {
   return error;
 }
 
-describe('what an app offers', () => {
+describe('offers of an app', () => {
   const others: readonly (readonly [what: string, entry: unknown, code: string, reason: RegExp])[] = [
     ['lacks a capability', bound, 'CAPABILITY_DENIED', /does not hold bridges\.spi:flash/],
     ['needs what there is not', { ...bound, permissions: ['netwrok'] }, 'CAPABILITY_UNKNOWN', /network/],
@@ -62,7 +62,7 @@ describe('what an app offers', () => {
       assert.match(warned.join(), /^FUNCTIONS_LEFT_OUT: 1 functions of apps cannot be called; /);
     });
 
-  it('is named in FUNCTION_NOT_FOUND with what is missing and the line that would grant it', async () => {
+  it('are named in FUNCTION_NOT_FOUND with the missing rights and the line that would grant them', async () => {
     await using started = await start();
     await registryOf(started).offer({ app: APP, functions: [free, bound] });
     for (const work of [
@@ -116,7 +116,7 @@ describe('what an app offers', () => {
     assert.deepEqual(await registry.leftOut(), []);
   });
 
-  it('is bounded, whatever it offers', async () => {
+  it('are bounded, in any number', async () => {
     await using started = await start();
     const many = Array.from({ length: 400 }, (_, at) => ({ ...bound, name: `agenda.f${at}` }));
     assert.equal((await registryOf(started).offer({ app: APP, functions: many })).leftOut.length, 256);

@@ -40,7 +40,7 @@ suite('registering functions', () => {
     assert.equal((await started.table.run('functions.describe', { name: 'agenda.today' })).available, true);
   });
 
-  test('an app registers only for itself, and nobody registers for somebody else', async () => {
+  test('an app registers only for itself, and no app registers for another', async () => {
     await using started = await start();
     const register = (owner: string, caller: Caller) =>
       codeOf(started.table.run('functions.register', { app: owner, functions: [agenda] }, { caller }));

@@ -74,7 +74,7 @@ async function echo() {
 }
 
 suite('type strings', () => {
-  test('what fits a type passes on the way in and on the way back', async () => {
+  test('a value that fits a type passes on the way in and on the way back', async () => {
     const { started, pass, answer } = await echo();
     await using _ = started;
     const typed = fc.constantFrom(...TYPES).chain((type) => fc.tuple(fc.constant(type), FITTING[type]));
@@ -139,7 +139,7 @@ suite('type strings', () => {
     );
   });
 
-  test('members that were not declared are refused both ways, whatever they are called', async () => {
+  test('members that were not declared are refused both ways, under any name', async () => {
     const { started, pass, answer } = await echo();
     await using _ = started;
     for (const extra of ['w', 'constructor', 'toString', '']) {

@@ -26,7 +26,7 @@ describe('gpio', () => {
     }
   });
 
-  it('refuses what is wrong, and says what', async () => {
+  it('refuses wrong requests, and names the fault', async () => {
     await using device = await start(['bridges.gpio:led']);
     const REFUSED = [
       ['gpio.write', { handle: 'button', value: 1 }, 'PARAMS_INVALID', /button is an input/],

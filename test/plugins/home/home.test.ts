@@ -92,7 +92,7 @@ suite('home', () => {
     await has(bench, '[Workshop, Known]');
   });
 
-  test('what needs a passphrase says who gives it, and what fails is said with its code', async () => {
+  test('a network with a passphrase names the operator, and a failure is said with its code', async () => {
     await using bench = await boot();
     await shows(bench, 'Home');
     bench.tap('go.network');
@@ -190,18 +190,18 @@ suite('home', () => {
       await eventually(() => bench.asked.includes(deed), deed);
     });
 
-  test('what changes is seen at once: volume, microphone, and what was chosen', async () => {
+  test('changes are seen at once: volume, microphone, and the choice', async () => {
     await using bench = await boot();
     await bench.run('home.show', { screen: 'sound' });
     bench.tap('do.louder');
     await has(bench, '50%');
     await bench.run('home.show', { screen: 'privacy' });
-    await has(bench, '[Microphone, The device hears its name]');
+    await has(bench, '[Microphone, Listening for the wake phrase]');
     bench.tap('do.microphone');
     await has(bench, '[Microphone, The device hears nothing]');
   });
 
-  test('what left the device is told with to whom, for whom and how much', async () => {
+  test('departures are told with receiver, purpose and size', async () => {
     await using bench = await boot();
     await bench.run('home.show', { screen: 'departures' });
     await eventually(() => says(bench).some((line) => line.includes('speech.example:443')), 'the departure');
@@ -213,7 +213,7 @@ suite('home', () => {
     await bench.run('home.show', { screen: 'look' });
     bench.refuses = true;
     bench.tap('theme.day');
-    await shows(bench, 'Something is wrong');
+    await shows(bench, 'The setting was not saved');
     assert.ok(bench.screen.texts('home').includes('INTERNAL'));
     bench.tap('back');
     await shows(bench, 'Display');
@@ -260,7 +260,7 @@ suite('home', () => {
     bench.refuses = true;
     await bench.run('home.show', { screen: 'look' });
     bench.tap('theme.day');
-    await shows(bench, 'Something is wrong');
+    await shows(bench, 'The setting was not saved');
     assert.equal(bench.screen.taps('home').includes('problem.hide'), false);
   });
 
@@ -304,7 +304,7 @@ suite('home', () => {
     await eventually(() => bench.screen.says('home').some((line) => line.includes('Dentist')), 'the notification');
   });
 
-  test('a timer that rings has a face above whatever is seen, which ends it or gives it a minute more', async () => {
+  test('a timer that rings has a face above all others, which ends it or gives it a minute more', async () => {
     await using bench = await boot();
     const rang = { ...FIVE, at: NOW };
     for (const [tap, asked] of [

@@ -152,7 +152,7 @@ describe('bytes that are no request', () => {
     assert.equal((await front.ask('/find')).status, 200);
   });
 
-  it('an expectation that nobody knows is no reason to refuse', async () => {
+  it('an unknown expectation is no reason to refuse', async () => {
     const answer = await front.raw(
       `GET /find HTTP/1.1\r\n${host()}expect: the-unexpected\r\nconnection: close\r\n\r\n`,
     );
@@ -168,7 +168,7 @@ describe('bytes that are no request', () => {
     );
   });
 
-  it('a house full of silent connections keeps nobody out, and nobody who is known has to leave for them', async () => {
+  it('a house full of silent connections keeps no client out, and no known client has to leave for them', async () => {
     const known = connect(front.port, '127.0.0.1').setEncoding('utf8');
     const request = `GET /find HTTP/1.1\r\n${host()}authorization: Bearer ${token}\r\n\r\n`;
     const answered = (): Promise<unknown> => {
@@ -261,7 +261,7 @@ describe('a client that leaves', () => {
     assert.equal((await other).status, 200);
   });
 
-  it('may finish what is in flight when the plugin stops, for a moment', async () => {
+  it('may finish requests in flight when the plugin stops, for a moment', async () => {
     const short = front.ask('/wait?ms=100', { token });
     const long = front.ask('/wait', { token }).then(
       ({ status }) => status,

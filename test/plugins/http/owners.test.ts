@@ -113,7 +113,7 @@ async function answer(socket: Socket, path: string): Promise<string> {
   return String(chunk);
 }
 
-describe('a connection that nobody can be told to own', () => {
+describe('a connection without a known owner', () => {
   const nobodies: readonly (readonly [string, Owned])[] = [
     ['whose process had ended', NOBODY],
     ['of another pid namespace', { owner: { kind: 'unknown', why: 'elsewhere' } }],

@@ -146,7 +146,7 @@ describe('a WebSocket', () => {
     page[Symbol.dispose]();
     assert.equal((await closed)[0], 1012);
   });
-  test('that does not read makes who sends wait, and costs nobody else', async () => {
+  test('that does not read makes its sender wait, and costs no other', async () => {
     await using front = await startFront();
     let sent = 0;
     using page = await live(front, async ({ send, signal }) => {
@@ -172,7 +172,7 @@ describe('a WebSocket', () => {
     assert.ok(sent * 64 < 64 * 1024, `${sent} messages were taken for a page that reads none`);
     socket.terminate();
   });
-  test('is one of four at most of one session, which takes nobody else his place', async () => {
+  test('is one of four at most of one session, and takes no place of another session', async () => {
     await using front = await startFront();
     using page = await live(front, echo);
     const mine = await Promise.all(Array.from({ length: 4 }, () => page.open()));
@@ -267,7 +267,7 @@ describe('a WebSocket', () => {
   });
 });
 
-test('whoever asks for another protocol that nobody speaks is answered in HTTP', async () => {
+test('a request for an unknown protocol is answered in HTTP', async () => {
   await using front = await startFront();
   const headers = { upgrade: 'h2c', connection: 'Upgrade, HTTP2-Settings', 'http2-settings': 'AAMAAABkAAQAAP__' };
   assert.equal((await front.ask('/nothing', { headers, token: front.operatorToken })).status, 404);

@@ -367,7 +367,7 @@ describe('refusals', () => {
     });
   }
 
-  it('say when to come again wherever there is too much of something just now, whoever refused it', async () => {
+  it('say when to come again wherever there is too much of something just now, from any part', async () => {
     const table = Object.entries(ERROR_CODES) as [CoreErrorCode, readonly [number, number, string]][];
     const crowded = table.filter(([code, [status]]) => status === 429 || code === 'QUEUE_FULL').map(([code]) => code);
     assert.ok(crowded.includes('BUSY') && crowded.includes('RATE_LIMITED') && crowded.includes('STREAM_LIMIT'));
@@ -432,7 +432,7 @@ describe('the listeners', () => {
     blocker.close();
   });
 
-  it('replace a socket file that nobody listens on, and no other', async () => {
+  it('replace a socket file without a listener, and no other', async () => {
     const path = `${front.socket}.second`;
     const first = await startFront([], { socket: path });
     await assert.rejects(startFront([], { socket: path }), /another process does/);

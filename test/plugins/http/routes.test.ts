@@ -44,7 +44,7 @@ describe('the routes', { skip }, () => {
     Object.keys(createRequire(import.meta.url).cache).some((file) => file.includes('/fastify/lib/'));
   const built = (front: Front) => front.host.logged.filter(({ message }) => message === 'routes built').length;
 
-  it('are built when somebody asks for more than the health, once however often the table changed', async () => {
+  it('are built at the first request for more than the health, once for all changes of the table', async () => {
     await using front = await startFront(ROWS, { tcp: false });
     for (let n = 0; n < 20; n++) {
       front.table.add(row(`more${n}`, 'GET', `/more${n}`));
@@ -141,7 +141,7 @@ describe('a request line', () => {
     assert.match(body.error, /^METHOD_NOT_FOUND: .*\/v1\/nothing\b/);
   });
 
-  it('gives every param back as it was, whatever it is', async () => {
+  it('gives every param back as it was, with any value', async () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(text, text, async (first, second) => {

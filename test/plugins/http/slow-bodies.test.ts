@@ -199,7 +199,7 @@ describe('a client that keeps a place', () => {
     assert.ok(Number(REFUSED.exec(client.said)?.[1]) >= 29, client.said);
   });
 
-  test('and drips what nobody asked for has its answer, and no time beyond the limit', async () => {
+  test('and drips bytes that were not asked for has its answer, and no time beyond the limit', async () => {
     const client = new Client().head('POST /nothing', LIMIT);
     await client.answer(/^HTTP\/1\.1 404 /);
     for (let second = 0; second < 33 && !client.socket.destroyed; second += 1) {

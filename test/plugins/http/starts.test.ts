@@ -82,7 +82,7 @@ const listens = (): boolean => {
     .some((line) => line.includes(` ${local} `) && line.includes(' 0A '));
 };
 
-test('whoever is answered over TCP finds the Unix socket there, and after the start both answer', async () => {
+test('a client that is answered over TCP finds the Unix socket there, and after the start both answer', async () => {
   const kernel = core();
   let over = false;
   const started = kernel.start().finally(() => {

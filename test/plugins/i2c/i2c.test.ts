@@ -46,7 +46,7 @@ describe('i2c', () => {
       /NO_ENDPOINT/,
     ],
   ] as const;
-  it('refuses what is wrong, and says what', async () => {
+  it('refuses wrong requests, and names the fault', async () => {
     await using device = await start();
     for (const [what, params, code, message] of REFUSED) {
       const error = await device.refusal('i2c.transfer', params);
@@ -90,7 +90,7 @@ describe('i2c', () => {
     ['one whose caller says that it is safe', { handle: 'memory', repeat: 'safe' }, 2, 'done'],
     ['one of a handle that is safe', { handle: 'safe' }, 2, 'done'],
   ];
-  it('does what may have been done only twice where somebody has said that it may', async () => {
+  it('repeats work only where its caller has said that it may', async () => {
     await using device = await startBuses({ i2c: { version: '^1.0.0', config: { handles: [HANDLES[0], SAFE] } } });
     const clocked = async () => (await device.sim.ask({ clocked: { endpoint: 'i2c0' } })).clocked as number;
     for (const [what, params, times, outcome] of REPEATED) {

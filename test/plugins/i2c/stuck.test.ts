@@ -90,7 +90,7 @@ test('each endpoint is told by itself', async () => {
   assert.deepEqual([...troubles], []);
 });
 
-test('in whatever order requests are heard of, the one that began last of all that spoke decides', async () => {
+test('in any order of arrival, the request that began last of all that spoke decides', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ recovery: fc.boolean(), stuck: fc.boolean(), at: fc.nat() }), { maxLength: 12 }),

@@ -35,7 +35,7 @@ async function started(info?: DeviceInfo) {
   };
 }
 
-test('a key outlives the Core, in a file that is nobody else’s and opens no door; a challenge does not', async () => {
+test('a key outlives the Core, in a file of the Core alone that opens no door; a challenge does not', async () => {
   await using first = await started();
   const own = new KeyOfBrowser();
   const { browser = '' } = (await first.keep(own)).session;
@@ -71,7 +71,7 @@ for (const [what, damaged] of [
     (good: string, key: string) => good.replace(key, `${key.slice(0, -6)}AAAAAA`),
   ],
 ] as const)
-  test(`a file ${what} lets nobody in, is set aside and told; the next browser is kept`, async () => {
+  test(`a file ${what} lets no browser in, is set aside and told; the next browser is kept`, async () => {
     await using first = await started();
     const own = new KeyOfBrowser();
     const { browser = '' } = (await first.keep(own)).session;
@@ -84,7 +84,7 @@ for (const [what, damaged] of [
     await again.service.resume(await again.sign(own, next));
   });
 
-test('a file of a newer Core is left alone: nobody comes in by it, and nobody is kept', async () => {
+test('a file of a newer Core is left alone: no browser comes in by it, and none is kept', async () => {
   await using first = await started();
   const { browser = '' } = (await first.keep(new KeyOfBrowser())).session;
   await writeFile(first.file, '{"format":9}');

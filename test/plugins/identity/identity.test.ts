@@ -37,7 +37,7 @@ test('an app is known by its token on both transports', async () => {
     assert.deepEqual(await service.authenticate({ transport, token }), { kind: 'app', id: 'com.example.agenda' });
 });
 
-test('the token decides, whoever the peer is', async () => {
+test('the token decides, for any peer', async () => {
   await using host = await startHost();
   const service = host.service(identity);
   const token = await service.issue('com.example.agenda');
@@ -48,7 +48,7 @@ test('the token decides, whoever the peer is', async () => {
 
 const ends = () => ({ localAddress: '127.0.0.1', localPort: 7000, remoteAddress: '127.0.0.1', remotePort: 50_000 });
 
-test('what a connection has shown decides nothing about what it shows next', async () => {
+test('the past of a connection decides nothing about its future', async () => {
   await using host = await startHost();
   const service = host.service(identity);
   const tcp = ends();
@@ -206,7 +206,7 @@ const anonymous: readonly (readonly [string, Credentials])[] = [
   ['a process of another namespace', { transport: 'unix', peer: { pid: 0, uid, gid: 0 } }],
 ];
 for (const [name, credentials] of anonymous)
-  test(`nobody is trusted on ${name}`, async () => {
+  test(`no peer is trusted on ${name}`, async () => {
     await using host = await startHost();
     assert.equal((await host.service(identity).authenticate(credentials)).kind, 'anonymous');
   });
@@ -242,7 +242,7 @@ test('a user of its own makes the app', async () => {
   assert.equal((await service.authenticate(credentials)).kind, 'anonymous');
 });
 
-test("every process of an app's session is the app although its user is the Core's, and nobody when the app has ended", async () => {
+test("every process of an app's session is the app although its user is the Core's, and has no identity when the app has ended", async () => {
   await using host = await startHost();
   const service = host.service(identity);
   const leader = launch('sh', ['-c', 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait']);
@@ -261,7 +261,7 @@ test("every process of an app's session is the app although its user is the Core
   if (outside !== undefined) process.kill(outside, 'SIGKILL');
 });
 
-test('a missing native library means that nobody is trusted by the peer', async () => {
+test('a missing native library means that no peer is trusted', async () => {
   const { loadPeerReader } = await import('../../../plugins/interface/identity/peer-credentials.ts');
   const reader = await loadPeerReader(() => Promise.reject(new Error('cannot find koffi')));
   assert.equal(reader.read(0), undefined);

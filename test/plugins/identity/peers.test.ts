@@ -76,7 +76,7 @@ async function withPeers(
 }
 
 describe('a process that connects', () => {
-  it('and is gone before the accept is nobody for as long as its connection stays', () =>
+  it('and is gone before the accept has no identity for as long as its connection stays', () =>
     withPeers(async ({ path, next }) => {
       const connected = next();
       // Nobody accepts while this waits for its end, and its number is free by then.
@@ -91,7 +91,7 @@ describe('a process that connects', () => {
   const LAST = '/proc/sys/kernel/ns_last_pid';
   const steers = uid === 0 && existsSync(LAST) && isFrom6_5(release());
   it(
-    'and whose number a program of the operator has by the accept is nobody',
+    'and passes its number to a program of the operator before the accept has no identity',
     {
       skip: steers ? false : 'needs root, Linux 6.5 and CONFIG_CHECKPOINT_RESTORE',
     },
@@ -128,7 +128,7 @@ describe('a process that connects', () => {
   });
 
   const elsewhere = uid === 0 && spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
-  it('from another pid namespace is nobody, for it has a user alone', {
+  it('from another pid namespace has no identity, for it has a user alone', {
     skip: elsewhere ? false : 'needs root and unshare (util-linux)',
   }, async () => {
     await withPeers(async ({ path, next, launched }) => {
@@ -236,7 +236,7 @@ describe('the owner of a connection', () => {
 });
 
 describe('an app on a connection that was settled', () => {
-  it('is refused by its kept peer, whoever runs as the app now', async () => {
+  it('is refused by its kept peer, under any app that runs now', async () => {
     const book = new ProcessBook();
     await using host = await createTestHost(plugin, { manifest, services: [given(processes, book)] });
     const service = host.service(identity);

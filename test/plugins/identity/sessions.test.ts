@@ -117,7 +117,7 @@ describe('a flood of wrong codes', () => {
   const codes = () => new OneTimeCodes<string>(virtualClock(), { what: 'signing in', command: 'devicectl web' });
   const outcome = (taken: Promise<string>) => taken.catch(({ code }: CoreError) => code as string);
 
-  test('costs a bounded number of looks, and keeps nobody out who has the right one', async () => {
+  test('costs a bounded number of looks, and keeps no holder of the right one out', async () => {
     for (const peers of [1, 3, 10_000]) {
       const door = codes();
       const { code } = door.make('in');
@@ -205,7 +205,7 @@ test('a ticket is used once, within thirty seconds, and is of who asked for it',
   await assert.rejects(first.service.ticket({ kind: 'operator', id: 'operator' }), { code: 'CALLER_DENIED' });
 });
 
-test("the file holds no token, is nobody else's, and a page goes on after a restart of the plugin", async () => {
+test('the file holds no token, belongs to the Core alone, and a page goes on after a restart of the plugin', async () => {
   await using first = await started();
   const { token, session } = await first.service.open((await first.service.invite('operator')).code, 'x');
   const file = join(first.host.device.paths.run, 'sessions.json');

@@ -188,7 +188,7 @@ describe('the decoder', () => {
     );
   });
 
-  it('makes sense of any records whatever', () => {
+  it('makes sense of any records', () => {
     const record = fc.record({
       at: fc.double({ min: 0, max: 1e9, noNaN: true }),
       type: fc.constantFrom(0, 0, 1, 2, 3, 3, 3, 4, 0x15),
@@ -215,7 +215,7 @@ describe('the decoder', () => {
     );
   });
 
-  it('ends a finger as cancelled where nobody saw it leave, and goes on with one that stayed', () => {
+  it('ends a finger as cancelled after an unseen end, and goes on with one that stayed', () => {
     const device = new FakeDevice(SLOTS);
     const decoder = new Decoder(meaning(SLOTS), () => device.state());
     const pushed = () => device.sync().flatMap((record) => decoder.push(record));
@@ -249,7 +249,7 @@ describe('the decoder', () => {
     );
   });
 
-  it('hears nothing of a tablet that hovers, and of keys that nobody named', () => {
+  it('hears nothing of a tablet that hovers, and of keys without a name', () => {
     const device = new FakeDevice(SINGLE);
     const decoder = new Decoder(meaning(SINGLE), () => device.state());
     device.finger(0, 'move', 100, 100);

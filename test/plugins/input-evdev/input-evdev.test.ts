@@ -217,7 +217,7 @@ describe('input-evdev', () => {
     }
   });
 
-  it('finds a device by the name that it gives itself, whatever its number is', async () => {
+  it('finds a device by the name that it gives itself, under any number', async () => {
     const about = await mkdtemp(join(tmpdir(), 'about-'));
     try {
       for (const [event, name] of [
@@ -254,7 +254,7 @@ describe('input-evdev', () => {
       assert.equal(matches(name, pattern), same, `${name} ${pattern}`);
   });
 
-  it('runs as a plugin: it says what is wrong with a node that is no input device', async () => {
+  it('runs as a plugin: it names the fault of a node that is no input device', async () => {
     const inputs = new RecordingInputs();
     const devices = [{ id: 'panel', device: '/dev/input/event9999', touch: {} }];
     await using host = await createTestHost(plugin, {

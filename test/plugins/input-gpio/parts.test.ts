@@ -93,7 +93,7 @@ describe('a button', () => {
     assert.deepEqual(button.sense(false, 60_000), ['up']);
   });
 
-  it('tells down and up in turn, whatever the contacts do, and in the end what the line says', () => {
+  it('tells down and up in turn, with any bounces of the contacts, and in the end the state of the line', () => {
     const step = fc.record({ after: fc.nat(60), pressed: fc.boolean(), tick: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step), (steps) => {

@@ -84,7 +84,7 @@ suite('utterances of functions', () => {
     await assert.rejects(run, { code: 'CANCELLED' });
   });
 
-  test('what can be said follows the apps: it comes, changes, sleeps while the app does not run, and goes', async () => {
+  test('sentences follow the apps: they come, change, sleep while the app does not run, and go', async () => {
     await using started = await start();
     let told = 0;
     using _ = started.intents.onChange(() => {
@@ -227,7 +227,7 @@ suite('utterances of functions', () => {
     ['an open slot first', '{title} please', /an open slot comes first/],
     ['nothing to say', '[add]', /without any word/],
   ];
-  test('at registration what is not right is refused with the place and the reason', async (t) => {
+  test('at registration a fault is refused with the place and the reason', async (t) => {
     await using started = await start();
     const register = started.host.hook('function.register');
     for (const [what, utterance, reason] of cases)

@@ -83,7 +83,7 @@ suite('intents of the device', () => {
     assert.equal(states.filter((one) => one === 'plugin.intent.timer cancelled').length, 5);
   });
 
-  test('a timer rings until somebody says stop', async () => {
+  test('a timer rings until a person says stop', async () => {
     await using started = await start();
     await started.say('set a timer for one second');
     await eventually('the alarm', () => (started.speaker.heard.includes('timer') ? true : undefined));

@@ -149,7 +149,7 @@ suite('matching', () => {
     assert.equal((await started.match('find')).outcome, 'none');
   });
 
-  test('what means two things is ambiguous, and names both', async () => {
+  test('a sentence of two meanings is ambiguous, and names both', async () => {
     await using started = await start();
     await using _one = add(
       started,
@@ -302,7 +302,7 @@ suite('grammar', () => {
     assert.equal(await started.intents.grammar('de'), undefined);
   });
 
-  test('its id is that of its contents, whatever the order in which they came', async () => {
+  test('its id is that of its contents, in any order of arrival', async () => {
     await using started = await start();
     const [one, two] = [
       define('test.one', ['one {n:1..50}']),
@@ -329,7 +329,7 @@ suite('grammar', () => {
     assert.ok((await size()) - before < 4_000);
   });
 
-  test('whatever a grammar says, the matcher takes to the intent that it came from', async () => {
+  test('sentences of a grammar lead the matcher to the intent that they came from', async () => {
     await using started = await start({ isolation: 'inline' });
     const known = new Set((await started.intents.list()).map(({ id }) => id));
     await fc.assert(

@@ -87,7 +87,7 @@ describe('limits', () => {
     assert.equal((await limits.burst('functions.register', 5, OTHER)).passed, 5);
   });
 
-  it('counts callers without identity by their connection: a flood on one keeps nobody from signing in on another', async () => {
+  it('counts callers without identity by their connection: a flood on one keeps no other from signing in', async () => {
     await using limits = await start();
     const tcp = (remotePort: number, remoteAddress = '127.0.0.1'): Caller => ({
       ...ANONYMOUS,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { patternOf } from '../../../plugins/state/logs/pattern.ts';
 
-describe('what grep asks for', () => {
+describe('patterns of grep', () => {
   const CASES: readonly (readonly [grep: string, text: string, found: boolean])[] = [
     ['kettle', 'the kettle is dry', true],
     ['Kettle', 'the kettle is dry', false],

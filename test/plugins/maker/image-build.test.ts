@@ -49,7 +49,7 @@ suite('image build', () => {
       if (/\.(js|json|txt|yaml)$/.test(path)) assert.ok(!text(path).includes(ROOT), path);
   });
 
-  test('what the Core finds out of its manifests is found out already: it loads no parser to resolve its SKU', () => {
+  test('facts that the Core finds out of its manifests are found out already: it loads no parser to resolve its SKU', () => {
     const slot = join(FOLDER, 'remembers');
     unpack(contents, slot);
     const script = `
@@ -104,7 +104,7 @@ suite('image build', () => {
     assert.match(text('licences.txt'), /^fastify \d.*: MIT$/m);
   });
 
-  test('starts from a folder that nobody may write, to READY and in safe mode, and leaves no cache of code', async () => {
+  test('starts from a folder without write access, to READY and in safe mode, and leaves no cache of code', async () => {
     const slot = join(FOLDER, 'slot');
     unpack(contents, slot);
     assert.equal(differenceOf(slot, image), undefined);
@@ -119,7 +119,7 @@ suite('image build', () => {
     assert.equal(differenceOf(slot, image), undefined);
   });
 
-  test('what does not start is refused with the reason', async () => {
+  test('an image that does not start is refused with the reason', async () => {
     const slot = join(FOLDER, 'broken');
     unpack(contents, slot);
     rmSync(join(slot, 'node_modules/tapable/lib/AsyncSeriesHook.js'));
@@ -159,7 +159,7 @@ suite('image build', () => {
     });
   });
 
-  test('devicectl writes the folder, and nothing where somebody else’s files are', () => {
+  test('devicectl writes the folder, and nothing beside files of others', () => {
     const out = join(FOLDER, 'image');
     const run = (...words: readonly string[]) =>
       spawnSync(process.execPath, [DEVICECTL, 'image', 'build', ...words], { encoding: 'utf8', cwd: FOLDER });

@@ -37,7 +37,7 @@ suite('an image folder', () => {
     assert.deepEqual(readdirSync(folder), ['blobs', 'image.json', 'image.sig']);
   });
 
-  test('has blobs of one zstd frame: whatever stands before, behind or in the place of it is seen', () => {
+  test('has blobs of one zstd frame: bytes before, behind or in the place of it are seen', () => {
     const file = join(FOLDER, 'blob');
     const both = (bytes: Buffer): boolean => {
       writeFileSync(file, bytes);

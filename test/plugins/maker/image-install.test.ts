@@ -140,7 +140,7 @@ suite('image install', () => {
     });
 });
 
-test('device.yaml keeps its id when it is written again, and takes what is new', async () => {
+test('device.yaml keeps its id when it is written again, and takes new members', async () => {
   const file = join(fresh(), 'etc/device.yaml');
   const id = await deviceFile(file, { serial: 'SN 1' });
   assert.equal(await deviceFile(file, { calibration: { glass: 2 } }), id);

@@ -70,7 +70,7 @@ suite('reading images', () => {
       assert.equal(source.difference(), undefined);
     });
 
-  test('an archive is made whole or not at all, and what is missing is named', () => {
+  test('an archive is made whole or not at all, and missing files are named', () => {
     const folder = TINY.folder(fresh());
     const blob = blobOf(fileOf('lib/a.js'));
     rmSync(join(folder, blob));
@@ -164,7 +164,7 @@ suite('reading images', () => {
       });
   });
 
-  test('who signed is asked of the keys of the devices', () => {
+  test('the signer is asked of the keys of the devices', () => {
     const folder = TINY.folder(fresh());
     const keys = `${fresh()}.json`;
     writeFileSync(keys, JSON.stringify(TINY.keys));
@@ -218,7 +218,7 @@ suite('reading images', () => {
     assert.match(image('sbom', one).stderr, /holds no sbom\.json/);
   });
 
-  test('what is no image is said to be none', () => {
+  test('a file that is no image is said to be none', () => {
     const text = fresh();
     writeFileSync(text, 'not a tar'.repeat(100));
     mkdirSync(join(FOLDER, 'empty'));
@@ -243,7 +243,7 @@ suite('archives', () => {
     return archive.table;
   };
 
-  test('tar(1) reads what is written, and writes what is read; the same folder is the same bytes', () => {
+  test('tar(1) reads written archives, and writes readable ones; the same folder is the same bytes', () => {
     const folder = TINY.folder(fresh());
     const file = archiveOf(folder);
     assert.deepEqual(readFileSync(archiveOf(folder)), readFileSync(file));

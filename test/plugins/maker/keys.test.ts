@@ -112,7 +112,7 @@ suite('keys of a product', () => {
     await assert.rejects(stat(join(folder, 'image.sig')), { code: 'ENOENT' });
   });
 
-  test('what is wrong with a key or an order is said, and nothing is overwritten', async () => {
+  test('a fault of a key or an order is said, and nothing is overwritten', async () => {
     const tree = join(place, 'tree');
     await mkdir(join(tree, '.git'), { recursive: true });
     await symlink(tree, join(place, 'link'));

@@ -106,7 +106,7 @@ suite('a sweep of a repository', () => {
     );
   });
 
-  test('tells what would go with --dry-run, keeps roots and what is not its own, and needs no key', async () => {
+  test('tells the files that would go with --dry-run, keeps roots and foreign files, and needs no key', async () => {
     await using at = await empty.copy();
     await at.offer({ version: '1.0.0' });
     await at.offer({ version: '1.1.0' });

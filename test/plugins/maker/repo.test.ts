@@ -36,7 +36,7 @@ suite('a repository of updates', () => {
         .map((name) => [name, readFileSync(join(at.folder, 'metadata', name), 'hex')] as const),
     );
 
-  test('what is added is found by a client of TUF that has the first root alone', async () => {
+  test('an added image is found by a client of TUF that has the first root alone', async () => {
     await using at = await first.copy();
     const { folder } = await at.image({ version: '1.1.0' });
     assert.match(
@@ -91,7 +91,7 @@ suite('a repository of updates', () => {
     assert.ok(await follower.target('stable/kiosk/linux-x64-glibc/1.1.0/image.sig'));
   });
 
-  test('a channel comes later, with a key of its own, and offers what is added to it', async () => {
+  test('a channel comes later, with its own key, and offers the images that are added to it', async () => {
     await using at = await first.copy();
     using follower = new Reader(at);
     await follower.refresh();
@@ -191,7 +191,7 @@ suite('a repository of updates', () => {
     await refused(/STATE_CORRUPT: .*is damaged/, at, 'publish');
   });
 
-  test('a copy for a web server is whole at each moment, and a second one copies what is new', async () => {
+  test('a copy for a web server is whole at each moment, and a second one copies new files alone', async () => {
     await using at = await first.copy();
     const web = join(at.place, 'web');
     assert.match(await run(at, 'publish', '--to', web), /version \d+ is good until[\s\S]*\d+ files went to/);

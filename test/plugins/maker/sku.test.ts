@@ -83,7 +83,7 @@ suite('sku explain', () => {
     assert.match(await said('explain', sku('gateway'), 'grants.com.example.logger'), /is \["bridges\.i2c:climate"\]/);
   });
 
-  test('a service: who provides it, who asks for it, and who would where nobody does', async () => {
+  test('a service: its provider, its users, and the plugins that would provide it where none does', async () => {
     const text = await said('explain', sku('kiosk'), 'renderers');
     assert.match(text, new RegExp(`^provides +display +\\S+ +${lineOf('kiosk', ' display:')}$`, 'm'));
     assert.match(text, /^requires +render-soft/m);
@@ -98,7 +98,7 @@ suite('sku explain', () => {
     assert.match(await said('explain', sku('gateway'), 'render-soft'), /it would wait for renderers/);
   });
 
-  test('what is called like nothing is told with what is near', async () => {
+  test('an unknown name is told with the names near it', async () => {
     const { code, stderr } = await devicectl(['sku', 'explain', sku('kiosk'), 'voicee']);
     assert.equal(code, 1);
     assert.match(stderr, /NOT_FOUND: the SKU has no plugin, service or setting voicee[\s\S]*did you mean voice\?/);
@@ -154,7 +154,7 @@ suite('sku diff --bytes', () => {
 });
 
 suite('sku graph', () => {
-  test('has an edge for each need, and red ones for what nobody provides', async () => {
+  test('has an edge for each need, and red ones for services without a provider', async () => {
     const { edges } = await answer('graph', sku('kiosk'));
     assert.ok(
       edges.some(
@@ -174,7 +174,7 @@ suite('sku graph', () => {
     await said('graph', sku('kiosk'), '--out', file);
     assert.match(readFileSync(file, 'utf8'), /<svg/);
   });
-  test('says what is missing where dot is not', { skip: !noDot && 'dot is installed' }, async () => {
+  test('names the missing program without dot', { skip: !noDot && 'dot is installed' }, async () => {
     const { code, stderr } = await devicectl(['sku', 'graph', sku('kiosk'), '--out', join(FOLDER, 'graph.svg')]);
     assert.equal(code, 1);
     assert.match(stderr, /UNAVAILABLE: no picture can be drawn: dot is not installed[\s\S]*graphviz/);
@@ -205,7 +205,7 @@ suite('sku check', () => {
     }
   });
 
-  test('what needs a SKU without mistakes names the first, and the command that tells the others', async () => {
+  test('a command that needs a SKU without mistakes names the first, and the command that tells the others', async () => {
     const broken = join(FOLDER, 'three.yaml');
     const lines = ['plugins:', '  limit: ^1.0.0', '  rpc: newest', 'safeMode: [nobody]'];
     writeFileSync(

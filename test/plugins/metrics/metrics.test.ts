@@ -375,7 +375,7 @@ describe('limits', () => {
   });
 });
 
-describe('what the Core measures', () => {
+describe('measurements of the Core', () => {
   it('is in it: the process, its event loop, its plugins, its events', async () => {
     const { host, look } = await start();
     await using _host = host;

@@ -51,7 +51,7 @@ describe('a banner', () => {
     assert.ok(it.screen.says('banner').includes('100%'), it.screen.says('banner').join());
   });
 
-  it('with a time goes after it, and not while nobody can see it', async () => {
+  it('with a time goes after it, and not while it cannot be seen', async () => {
     await using it = await bench();
     it.publish(AGENDA, 'ui.banner', show('a', { durationMs: 5_000 }));
     await it.clock.advance(3_000);
@@ -178,7 +178,7 @@ it('of the Core for an app: it has the title of the app, opens it, and the app n
   assert.ok(it.screen.asked.includes(`open ${AGENDA}`));
 });
 
-it('nobody changes or takes away the banner of another app', async () => {
+it('an app changes or takes away no banner of another app', async () => {
   await using it = await bench();
   it.publish(AGENDA, 'ui.banner', show('mine'));
   await it.clock.advance(100);

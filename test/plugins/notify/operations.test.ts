@@ -67,14 +67,14 @@ describe('notify.dismiss', () => {
     await eventually(() => bench.screen.texts('toast').at(-1) === 'b', 'the next one');
   });
 
-  it('refuses what nobody told', async () => {
+  it('refuses an unknown notification', async () => {
     await using bench = await three();
     await assert.rejects(bench.run('notify.dismiss', { id: 'x' }), { code: 'NOTIFICATION_NOT_FOUND' });
     await assert.rejects(bench.host.service(notifications).dismiss('x'), { code: 'NOTIFICATION_NOT_FOUND' });
   });
 });
 
-it('who listens hears what is there, and of changes at most ten times a second', async () => {
+it('a listener hears the present list, and changes at most ten times a second', async () => {
   await using bench = await three();
   const heard: number[] = [];
   using _listening = bench.host.service(notifications).onChange((list) => void heard.push(list.length));

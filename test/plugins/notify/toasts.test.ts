@@ -291,7 +291,7 @@ describe('nothing is lost', () => {
     await clock.advance(4_000);
   });
 
-  it('but on a dark panel: who comes back sees what is new, and the list has the rest', async () => {
+  it('but on a dark panel: a person who comes back sees the new ones, and the list has the rest', async () => {
     const clock = virtualClock({ turns: 2 });
     await using bench = await boot({ clock });
     bench.screen.turn({ power: 'off' });
@@ -332,7 +332,7 @@ it('works wherever the plugin runs', async () => {
 });
 
 describe('a display that starts again', () => {
-  it('finds the list, the banner that is not dismissed, and the toasts that nobody has seen', async () => {
+  it('finds the list, the banner that is not dismissed, and the unseen toasts', async () => {
     const clock = virtualClock({ turns: 2 });
     await using bench = await boot({ clock });
     bench.publish(AGENDA, 'ui.banner', { text: 'Loading', level: 'info', action: 'show', id: 'load' });

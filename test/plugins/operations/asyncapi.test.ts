@@ -114,7 +114,7 @@ describe('the document of the events', () => {
   });
 });
 
-it('makes the document of the events when somebody asks, and once', async () => {
+it('makes the document of the events at the first request, and once', async () => {
   let made = 0;
   const core = {
     ...device.core,
@@ -137,7 +137,7 @@ describe('the table of topics', () => {
   const filters = manifests.flatMap(({ publishes = [] }) => publishes);
   const topics = Object.keys(EVENTS);
 
-  it('has every topic that a manifest may publish, and none that nobody publishes', () => {
+  it('has every topic that a manifest may publish, and none without a publisher', () => {
     for (const filter of filters)
       assert.ok(
         topics.some((topic) => matchesTopic(filter, topic)),

@@ -78,7 +78,7 @@ describe('the table', () => {
     await host.stop();
   });
 
-  it('compiles a schema of the tree when it is called, and says then what is wrong with it', async () => {
+  it('compiles a schema of the tree when it is called, and names its faults then', async () => {
     await using fixture = await start();
     fixture.table.add(WRONG);
     for (const again of [1, 2])

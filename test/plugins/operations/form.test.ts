@@ -73,7 +73,7 @@ const withMember = (row: object, member: string, value: unknown): never => {
 
 describe('an operation', () => {
   for (const [member, value, said] of WRONG)
-    it(`whose ${member} is ${value === GONE ? 'missing' : String(JSON.stringify(value))} is refused, and says so`, async () => {
+    it(`with ${member} as ${value === GONE ? 'missing' : String(JSON.stringify(value))} is refused, and says so`, async () => {
       await using fixture = await start();
       const wrong = withMember(operation(), member, value);
       assert.throws(
@@ -97,7 +97,7 @@ describe('an operation', () => {
       assert.throws(() => fixture.table.addStream(value as never), refused);
     });
 
-  it('of whatever form is added, or refused with an error of the table', async () => {
+  it('of any form is added, or refused with an error of the table', async () => {
     await using fixture = await start();
     const members = [
       'name',
@@ -137,7 +137,7 @@ describe('a stream', () => {
     ['run', GONE, /run is missing/],
     ['viewers', 'yes', /viewers is yes/],
   ] as const)
-    it(`whose ${member} is wrong is refused, and says so`, async () => {
+    it(`with a wrong ${member} is refused, and says so`, async () => {
       await using fixture = await start();
       assert.throws(() => fixture.table.addStream(withMember(good, member, value)), {
         ...{ code: 'OPERATION_CONFLICT', message: said },

@@ -106,7 +106,7 @@ describe('the gate', () => {
     });
   }
 
-  it('takes the scope of a capability from a param, and explains a wrong param to whoever holds any scope', async () => {
+  it('takes the scope of a capability from a param, and explains a wrong param to a holder of any scope', async () => {
     await using fixture = await start();
     fixture.table.add(operation({ capability: 'bridges.spi:{text}' }));
     const ask = (text: unknown, caller = FLASH) => fixture.table.invoke('test.echo', { text }, call(caller));
@@ -140,7 +140,7 @@ describe('the gate', () => {
     tap[Symbol.dispose]();
   });
 
-  it('turns what is not of the table into INTERNAL and logs its cause once', async () => {
+  it('turns an error that is not of the table into INTERNAL and logs its cause once', async () => {
     await using fixture = await start();
     const cause = new TypeError('secret detail');
     fixture.table.add(

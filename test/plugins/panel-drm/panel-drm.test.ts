@@ -47,7 +47,7 @@ describe('panel-drm', () => {
     ['/dev/dri/card97', /ENOENT/],
     ['/dev/null', /it cannot be taken \(ENOTTY\)/],
   ] as const)
-    it(`starts with ${device}, says what is wrong with it, and is asked in vain`, async () => {
+    it(`starts with ${device}, names the fault, and is asked in vain`, async () => {
       await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { device } });
       const service = host.service(panel);
       await assert.rejects(service.info(), { code: 'PANEL_UNAVAILABLE', message: reason });
@@ -238,7 +238,7 @@ describe('panel-drm', () => {
     await assert.rejects(chosen({ connector: 9 }), /has no connector 9, but 31/);
   });
 
-  it('reads events of the kernel, whatever lies between them, and says corners of rectangles', () => {
+  it('reads events of the kernel, with any bytes between them, and says corners of rectangles', () => {
     const event = (type: number, token: bigint, seconds: number, micros: number) => {
       const bytes = Buffer.alloc(32);
       bytes.writeUInt32LE(type, 0);

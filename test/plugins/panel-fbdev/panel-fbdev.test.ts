@@ -44,7 +44,7 @@ describe('panel-fbdev', () => {
     ['/dev/fb97', /ENOENT/],
     ['/dev/null', /is no framebuffer \(ENOTTY\)/],
   ] as const)
-    it(`starts with ${device}, says what is wrong with it, and is asked in vain`, async () => {
+    it(`starts with ${device}, names the fault, and is asked in vain`, async () => {
       await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { device } });
       const service = host.service(panel);
       await assert.rejects(service.info(), { code: 'PANEL_UNAVAILABLE', message: reason });
@@ -80,7 +80,7 @@ describe('panel-fbdev', () => {
       });
     });
 
-  it('writes pixels to their places and nothing beside them, whatever the stride, the depth and the offsets are', async () => {
+  it('writes pixels to their places and nothing beside them, for any stride, depth and offsets', async () => {
     const side = fc.integer({ min: 1, max: 40 });
     const shape = fc.record({
       width: side,

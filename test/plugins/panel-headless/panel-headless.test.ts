@@ -28,7 +28,7 @@ describe('panel-headless', () => {
     describe(`with ${look.width} x ${look.height} ${look.format} is a panel that`, () =>
       panelContract(look, (asked) => start(asked)));
 
-  it('is 720 x 720 with 32 bits a pixel where nobody says otherwise, and black', async () => {
+  it('is 720 x 720 with 32 bits a pixel without other orders, and black', async () => {
     await using target = await start();
     const { width, height, format } = await target.panel.info();
     assert.deepEqual([width, height, format], [720, 720, 'xrgb8888']);

@@ -81,7 +81,7 @@ describe('pio', () => {
     assert.equal(error.code, 'TIMEOUT');
   });
 
-  it('refuses what is wrong, and says what', async () => {
+  it('refuses wrong requests, and names the fault', async () => {
     await using device = await start(['bridges.pio:b']);
     const REFUSED = [
       ['pio.load', { handle: 'a', program: [] }, 'PARAMS_INVALID', /program/],

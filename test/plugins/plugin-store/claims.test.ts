@@ -41,7 +41,7 @@ const CLAIMING: readonly (readonly [what: string, manifest: string, line: string
   ['a handle of a bus', "capabilities: ['bridges.spi:flash']", 'holds bridges.spi:flash'],
 ];
 
-describe('what a package claims is asked before it is granted', () => {
+describe('claims of a package are asked before they are granted', () => {
   for (const [what, line, claim] of CLAIMING)
     test(what, async () => {
       await using store = await startStore();
@@ -63,7 +63,7 @@ describe('what a package claims is asked before it is granted', () => {
     assert.equal((await store.install(folder, { accept: digest })).state, 'probation');
   });
 
-  test('what claims nothing is not asked for', async () => {
+  test('a package without claims is not asked for', async () => {
     await using store = await startStore();
     const { added, claims } = await store.install(packages.folder());
     assert.deepEqual(added, []);
@@ -87,7 +87,7 @@ describe('what a package claims is asked before it is granted', () => {
       );
   });
 
-  test('an upgrade asks for what is new, and for nothing else', async () => {
+  test('an upgrade asks for new claims, and for nothing else', async () => {
     await using store = await startStore();
     const manifest = ['capabilities: [network.outbound]', "files: { read: ['{etc}/guest'] }"];
     const first = packages.folder({ manifest });
@@ -114,7 +114,7 @@ describe('what a package claims is asked before it is granted', () => {
   });
 });
 
-describe('what no trusted key signed gets no power of the Core', () => {
+describe('a package without a trusted signature gets no power of the Core', () => {
   const powers: readonly (readonly [string, PackageOptions, object, string, RegExp])[] = [
     ['a place in the Core', {}, { isolation: 'inline' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
     ['a thread of the Core', {}, { isolation: 'worker' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
@@ -151,7 +151,7 @@ describe('what no trusted key signed gets no power of the Core', () => {
     ),
   ];
   for (const [what, options, request, code, reason] of powers) {
-    test(`${what}: refused, whatever was accepted`, async () => {
+    test(`${what}: refused, with any answer`, async () => {
       await using store = await startStore({ trustedKeys });
       const error = await refusal(store.install(packages.folder(options), request));
       assert.equal(error.code, code, error.message);
@@ -167,7 +167,7 @@ describe('what no trusted key signed gets no power of the Core', () => {
     });
   }
 
-  test('a SKU may trust what is unsigned, and its health says so', async () => {
+  test('a SKU may trust unsigned packages, and its health says so', async () => {
     await using store = await startStore({ unsignedIsolation: 'inline' });
     const folder = packages.folder();
     const { details } = await refusal(store.install(folder, { isolation: 'inline' }));

@@ -179,7 +179,7 @@ test('bundled dependencies come along, links of node_modules do not', async () =
   ]);
 });
 
-test('what npm packs is the same plugin as its folder', async () => {
+test('a package of npm is the same plugin as its folder', async () => {
   await using store = await startStore();
   const folder = packages.folder({ files: { 'package.json': '{ "name": "guest", "version": "1.0.0" }' } });
   const args = ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', packages.root];

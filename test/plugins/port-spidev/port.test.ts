@@ -13,7 +13,7 @@ const MANIFEST = new URL('../../../manifests/plugins/hardware/port-spidev.yaml',
 describe('port of a spidev', () => {
   after(leakCheck());
 
-  it('starts on a machine without such a device, and says what is missing', async () => {
+  it('starts on a machine without such a device, and names it as missing', async () => {
     await using host = await createTestHost(plugin, { manifest: MANIFEST, config: { device: '/dev/spidev7.3' } });
     const port = host.service(bridgePort);
     assert.equal((await port.info()).device, '/dev/spidev7.3');

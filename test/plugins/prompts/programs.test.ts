@@ -129,12 +129,12 @@ describe('devicectl', () => {
       assert.deepEqual(printed, [says]);
     });
 
-  it('shows what is on and what is off, and how to switch it on', () => {
+  it('shows the rights that are on and off, and how to switch one on', () => {
     assert.deepEqual(
       promptLines(TWO, 0).filter((line) => /^ {2}(on|off|answer)/.test(line)),
       [
         '  on: audio.capture',
-        '  off: sensors.nfc (it does without, too)',
+        '  off: sensors.nfc (optional)',
         '  answer with: devicectl allow 3f9a1c2e [--with CAPABILITY]..., or devicectl deny 3f9a1c2e',
       ],
     );
@@ -183,7 +183,7 @@ describe('devicectl', () => {
       await assert.rejects(run(allow, args, [TWO, other, optional]), says);
   });
 
-  it('lists what is open, and says so where nothing is', async () => {
+  it('lists open questions, and says so where there is none', async () => {
     assert.deepEqual((await run(list, {}, [])).printed, ['no question is open']);
     const { printed } = await run(list, {}, [TWO], true);
     assert.deepEqual(JSON.parse(printed[0] ?? ''), { prompts: [TWO] });

@@ -54,7 +54,7 @@ describe('a question', () => {
     assert.deepEqual(await bench.prompts.list(), []);
   });
 
-  it('about an act is answered as a whole, whatever the act gives, and nothing of that is kept', async () => {
+  it('about an act is answered as a whole, for any rights of the act, and nothing of that is kept', async () => {
     using folder = new Folder();
     await using bench = await boot(folder);
     const what = question().what;
@@ -134,7 +134,7 @@ describe('a question', () => {
     );
   });
 
-  it('that nobody answers is a no after ten minutes of its own time, which is not kept', async () => {
+  it('without an answer is a no after ten minutes of its own time, which is not kept', async () => {
     using folder = new Folder();
     const clock = virtualClock({ now: 1_000_000 });
     await using bench = await boot(folder, { clock });
@@ -209,14 +209,14 @@ describe('a question', () => {
   });
 });
 
-describe('who may', () => {
+describe('rights of callers', () => {
   const CALLS: readonly (readonly [name: string, params: object])[] = [
     ['prompts.list', {}],
     ['prompts.answer', { id: 'x', allow: ['audio.capture'] }],
     ['consents.list', {}],
   ];
   for (const who of ['app', 'plugin'] as const)
-    it(`see and answer questions: no ${who}, whatever it holds`, async () => {
+    it(`to see and answer questions: not ${who}, with any capability`, async () => {
       using folder = new Folder();
       await using bench = await boot(folder);
       const asked = bench.prompts.ask(question());

@@ -36,7 +36,7 @@ describe('frames of the soft renderer', () => {
     );
   });
 
-  it('what is said twice paints nothing', async () => {
+  it('a repeated value paints nothing', async () => {
     await using target = await soft();
     await target.show([box('a', 10)]);
     await target.show([box('a', 10)], {});
@@ -126,7 +126,7 @@ describe('frames of the soft renderer', () => {
     assert.equal(target.at(149, 149)[0], 255);
   });
 
-  it('what changes while the panel is busy adds up to one frame', async () => {
+  it('changes while the panel is busy add up to one frame', async () => {
     await using target = await soft();
     await target.show([box('a', 10), box('b', 400)]);
     const gate = Promise.withResolvers<void>();

@@ -90,7 +90,7 @@ describe('shapes of the soft renderer', () => {
       assert.ok(Math.abs(covered - area) < Math.max(2, area * 0.01), `${covered}, not ${area}`);
     });
 
-  it('what is half there shows half of what lies below, as one, and not through itself', async () => {
+  it('a half transparent group shows half of the pixels below, as one, and not through itself', async () => {
     await using target = await soft();
     const boxes = [
       { kind: 'rect', w: 100, h: 100, fill: WHITE },
@@ -107,7 +107,7 @@ describe('shapes of the soft renderer', () => {
     close(target.at(240, 150), [128, 0, 0]);
   });
 
-  it('a group cuts off what is outside of its box, round corners and all', async () => {
+  it('a group cuts off pixels outside of its box, round corners and all', async () => {
     await using target = await soft();
     const wide = { kind: 'rect', x: -50, y: -50, w: 400, h: 400, fill: WHITE } as const;
     await target.show([{ kind: 'group', x: 100, y: 100, w: 200, h: 100, clip: true, radius: 40, nodes: [wide] }]);
@@ -153,7 +153,7 @@ describe('shapes of the soft renderer', () => {
     assert.deepEqual(target.at(200, 206), [0, 0, 0]);
   });
 
-  it('what it cannot show has its place and says what it would be', async () => {
+  it('a node that it cannot show has its place and names its kind', async () => {
     await using target = await soft();
     await target.show([{ kind: 'image', x: 100, y: 100, w: 400, h: 200, image: 'x.png', label: 'Photo of a cat' }]);
     assert.notDeepEqual(target.at(110, 200), [0, 0, 0]);

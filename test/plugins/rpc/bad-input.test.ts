@@ -79,7 +79,7 @@ test('malformed input is answered with its code, and the connection goes on', as
     });
 });
 
-test('whoever sent an invalid request with an id finds the id in the answer, and nothing but what belongs to the error', async () => {
+test('the sender of an invalid request with an id finds the id in the answer, and only members of the error', async () => {
   await using core = await startRpc({ operations: [echo] });
   const client = await core.client();
   await client.ready();

@@ -32,7 +32,7 @@ function bytesOf({ value, attachment, newline }: Sent): Buffer {
   return newline ? Buffer.concat([line, Buffer.from('\r\n')]) : line;
 }
 
-test('whatever messages and attachments come in whatever pieces, exactly they are read', () => {
+test('messages and attachments in pieces of any length are read exactly', () => {
   fc.assert(
     fc.property(
       fc.array(sent, { maxLength: 12 }),
@@ -72,7 +72,7 @@ test('whatever messages and attachments come in whatever pieces, exactly they ar
   );
 });
 
-test('whatever rubbish comes, the reader neither throws nor loses the line after it', () => {
+test('rubbish of any kind neither makes the reader throw nor loses the line after it', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: 1, max: 50 }), (rubbish, size) => {
       // A length of an attachment would take the next line for its bytes, and rightly so.

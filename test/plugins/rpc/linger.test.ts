@@ -7,7 +7,7 @@ import type { Counters } from '../../../plugins/interface/rpc/counters.ts';
 import type { Deadlines, Expiring } from '../../../plugins/interface/rpc/deadlines.ts';
 import { SessionStreams } from '../../../plugins/interface/rpc/session-streams.ts';
 
-test('what was written ahead is taken to its end, and a plugin that hangs is given up', async () => {
+test('data that was written ahead is taken to its end, and a plugin that hangs is given up', async () => {
   const sent: { readonly method: string; readonly params: { readonly error?: object } }[] = [];
   const waiting: Expiring[] = [];
   let channel: StreamChannel | undefined;

@@ -38,7 +38,7 @@ test('large parameters and results go on as the bytes that came', () => {
   }
 });
 
-test('what might be read in another way than it was checked is written anew', () => {
+test('text that might be read in another way than it was checked is written anew', () => {
   const cases: Readonly<Record<string, string>> = {
     'a key twice': request(`{"text":1,"text":"${LONG}"}`),
     'a key twice, deep inside': request(`{"text":"${LONG}","a":[{"b":1,"b":2}]}`),
@@ -58,7 +58,7 @@ test('what might be read in another way than it was checked is written anew', ()
   for (const [name, line] of Object.entries(cases)) assert.equal(handed(line), undefined, name);
 });
 
-test('whatever an app writes, what goes on is what was parsed', () => {
+test('an app writes any text, and only its parsed form goes on', () => {
   const scalar = fc.oneof(
     fc.constantFrom(
       '1',

@@ -172,7 +172,7 @@ test('a socket that is opened while it closes is there afterwards', async () => 
   assert.notEqual(session.session, app?.id);
 });
 
-test('nobody comes in while the plugin that tells callers apart is away', async () => {
+test('no app comes in while the plugin that tells callers apart is away', async () => {
   const peerOf = async () => undefined;
   const onRevoked = () => ({ [Symbol.dispose]: () => undefined });
   await using core = await startRpc({ identity: { peerOf, onRevoked } });
@@ -302,7 +302,7 @@ test('a deadline that a request brings shortens its time', async () => {
   assert.equal(answer.error.data.code, 'TIMEOUT');
 });
 
-test('a call into an app carries its meta and settles once, whatever comes late', async () => {
+test('a call into an app carries its meta and settles once, with late answers of any kind', async () => {
   await using core = await startRpc();
   await assert.rejects(core.sockets.call(APP, call()), { code: 'APP_NOT_RUNNING' });
   const client = await core.client();

@@ -248,7 +248,7 @@ const LOCKED: readonly (readonly [what: string, harm: Harm, state: string, code:
     ],
   ];
 
-describe('what cannot be opened stays as it is, and is told with what to do', () => {
+describe('a vault that cannot be opened stays as it is, and is told with the remedy', () => {
   for (const [what, harm, state, code, says, undo] of LOCKED)
     it(what, async () => {
       using place = await filled();

@@ -48,7 +48,7 @@ describe('sensors', () => {
     await stream.ended;
   });
 
-  it('tells what is wrong with a sensor, and that it works again', async () => {
+  it('tells the fault of a sensor, and that it works again', async () => {
     await using device = await start();
     let behaviour: 'fails' | 'hangs' | 'works' = 'fails';
     const source: SensorSource = {

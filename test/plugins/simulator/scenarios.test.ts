@@ -193,7 +193,7 @@ describe('scenarios of the simulator', () => {
       assert.equal((await device.refusal('sim.play', { name: 'mine' })).code, 'plugin.simulator.SCENARIO_NOT_FOUND');
     });
 
-    it('that nobody filled leave no file', async () => {
+    it('without steps leave no file', async () => {
       await device.call('sim.record', { name: 'empty' });
       assert.deepEqual(await device.call('sim.stop', {}), { stopped: 'empty', steps: 0 });
       assert.equal(
@@ -277,7 +277,7 @@ describe('scenarios of the simulator', () => {
         assert.equal((await device.refusal(operation, params)).code, expected);
       });
 
-    it('that are damaged on the disk are listed with what is wrong', async () => {
+    it('that are damaged on the disk are listed with the fault', async () => {
       const folder = join(device.core.paths.var, 'simulator');
       mkdirSync(folder, { recursive: true });
       writeFileSync(join(folder, 'torn.yaml'), 'scenario: 1\nname: to');

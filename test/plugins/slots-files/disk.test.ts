@@ -57,7 +57,7 @@ describe('at each call that changes the disk', () => {
     assert.equal(box.problem('b'), undefined);
   });
 
-  test('a record that cannot be written stays as it was, whatever was to be said in it', () => {
+  test('a record that cannot be written stays as it was, for any new contents', () => {
     using box = new SlotDevice();
     const writer = new SlotWriter(box.places);
     for (const act of [() => writer.markGood(), () => writer.activate('a')]) {
@@ -140,7 +140,7 @@ test('nothing that was written in a slot is shared with the other one', async ()
   assert.equal(readFileSync(join(box.slot('b'), 'bin/node'), 'utf8'), before);
 });
 
-test('a lock of the record that somebody left is nobody’s: of another boot at once, of this one after a while', () => {
+test('a lock of the record that a process left has no owner: of another boot at once, of this one after a while', () => {
   using box = new SlotDevice();
   const path = join(box.places.system, 'boot/record');
   const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -94,7 +94,7 @@ function instead(path: string, make: () => unknown): void {
 }
 
 describe('a hostile Core', () => {
-  test('is refused, and nothing is changed, whatever it asks for', async () => {
+  test('is refused, and nothing is changed, for any request', async () => {
     await using helper = await Helper.open();
     const { device } = helper;
     const good = device.image('1.1.0');
@@ -280,7 +280,7 @@ describe('a hostile Core', () => {
     assert.equal(device.problem('a'), undefined);
   });
 
-  test('changes list, blobs and folder while they are used: what was judged is what is there', async () => {
+  test('changes list, blobs and folder while they are used: the judged files are those in place', async () => {
     await using helper = await Helper.open();
     const { device } = helper;
     const folder = device.image('1.1.0', { files: { 'z-last.js': 'the last' } });

@@ -61,7 +61,7 @@ describe('slots-files, asking a helper over its socket', () => {
   });
 });
 
-describe('slots-files, asking somebody who is no helper', () => {
+describe('slots-files, asking a process that is no helper', () => {
   const answers: readonly (readonly [what: string, said: string])[] = [
     ['nothing', ''],
     ['half an answer', '{"ok":'],

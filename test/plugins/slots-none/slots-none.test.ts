@@ -77,7 +77,7 @@ describe('slots-none', () => {
     assert.equal((await core.kernel.status()).state, 'ok');
   });
 
-  test('a Core that nobody would start again does not end itself', async () => {
+  test('a Core without a supervisor does not end itself', async () => {
     await using core = await startCore({ plugins: PLUGINS });
     const service = core.service(machine);
     const { acts, reason } = await service.able();
@@ -88,7 +88,7 @@ describe('slots-none', () => {
   });
 });
 
-test('a Core ends itself where somebody starts it again, when its answer has gone out', async () => {
+test('a Core ends itself under a supervisor, when its answer has gone out', async () => {
   for (const [env, supervised] of [
     [{}, false],
     [{ NOTIFY_SOCKET: '' }, false],

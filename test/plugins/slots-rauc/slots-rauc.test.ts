@@ -167,7 +167,7 @@ describe('slots-rauc', { skip: WITHOUT_DBUS }, () => {
     assert.equal((await bench.slots.status()).primary, 'a');
   });
 
-  test('what is on trial is known to the next start, and to no other install', async () => {
+  test('an image on trial is known to the next start, and to no other install', async () => {
     await using bench = await opened();
     await bench.slots.stage(bench.bundle({ version: '1.1.0' }));
     const state = async () => (await bench.slots.status()).slots.find(({ name }) => name === 'b')?.state;
@@ -178,7 +178,7 @@ describe('slots-rauc', { skip: WITHOUT_DBUS }, () => {
     assert.equal(await state(), 'empty');
   });
 
-  test('what a newer Core kept of trials stays, and an update is staged all the same', async () => {
+  test('records of a newer Core about trials stay, and an update is staged all the same', async () => {
     const root = mkdtempSync(join(tmpdir(), 'rauc-newer-'));
     const file = join(root, 'var/slots-rauc/trials.json');
     const text = '{"format":2,"trials":[]}\n';

@@ -48,7 +48,7 @@ describe('pronunciations of words that no dictionary has', () => {
     ['en', pronounceEnglish, /^[a-zé']{1,20}$/],
     ['fr', pronounceFrench, /^[a-zàâçéèêëîïôœùûü']{1,20}$/],
   ] as const)
-    it(`are phones of the model ${language}, whatever the letters`, async () => {
+    it(`are phones of the model ${language}, for any letters`, async () => {
       const { phones } = await (await Library.open()).model(language);
       const known = new Set(phones);
       fc.assert(
@@ -86,7 +86,7 @@ describe('the lexicon', () => {
     assert.deepEqual(lexicon.pronounce('blick-mail'), ['B L IH K M EY L']);
   });
 
-  it('refuses what nobody can say, and never says nothing', () => {
+  it('refuses unpronounceable words, and never says nothing', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 12 }), (word) => {
         try {
@@ -104,7 +104,7 @@ describe('the lexicon', () => {
 describe('grammars', () => {
   const grammar = (rules: string): SpeechGrammar => grammarOf('g', rules);
 
-  it('have one public rule when they are searched, whatever came before the command', () => {
+  it('have one public rule when they are searched, after any earlier command', () => {
     fc.assert(
       fc.property(
         fc.array(phrase, { maxLength: 3 }),
@@ -194,7 +194,7 @@ describe('the verdict', () => {
 });
 
 describe('the gate', () => {
-  it('is closed in noise that does not change, and opens for what is louder', () => {
+  it('is closed in noise that does not change, and opens for louder sound', () => {
     fc.assert(
       fc.property(fc.double({ min: -80, max: -20, noNaN: true }), (noise) => {
         const gate = new Gate(6);

@@ -36,7 +36,7 @@ async function start({ most = 4, fails = 0 } = {}) {
 }
 
 describe('decoders of SoundSwallower', () => {
-  it('are one pair while nobody does more than listen, whose grammar is kept', async () => {
+  it('are one pair for listening alone, and its grammar is kept', async () => {
     await using device = await start();
     for (let time = 0; time < 3; time++) (await device.take('wake', true))[Symbol.dispose]();
     assert.deepEqual(device.made, { stays: 2, opened: 0, further: 0 });

@@ -16,7 +16,7 @@ describe('soundswallower and phrases', { timeout: 300_000 }, () => {
     tellsEndWithinMs: 250,
   });
 
-  it('does not take other speech for a phrase, nor what is only like it', async (t) => {
+  it('does not take other speech for a phrase, nor speech that resembles it', async (t) => {
     await using one = await start('wake');
     const taken: string[] = [];
     for (const other of [

@@ -54,7 +54,7 @@ suite('SPI through the whole bridge', () => {
     assert.deepEqual([flash?.transfers, flash?.errors, flash?.inFlight], [20, 0, 0]);
   });
 
-  test('what the bridge refuses comes back in the codes of the specification', async () => {
+  test('a refusal of the bridge comes back in the codes of the specification', async () => {
     const { core, transfer } = await withBridge();
     await using _ = core;
     assert.equal(await codeOf(transfer('fast', Buffer.of(1), 1)), 'INVALID_SPEED');

@@ -15,7 +15,7 @@ const transfer = (started: Started, params: object = {}, caller = APP, options =
   started.table.run('spi.transfer', { handle: 'flash', tx: 'nw==', rxLen: 4, ...params }, { caller, ...options });
 
 suite('SPI transfers', () => {
-  test('any bytes go out and come back, whatever the lengths', async () => {
+  test('any bytes go out and come back, at any length', async () => {
     await using started = await start();
     const length = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.constantFrom(65_535, 65_536));
     await fc.assert(
@@ -117,7 +117,7 @@ suite('SPI transfers', () => {
     );
   });
 
-  test('what the bridge says is told in the codes of the specification', async () => {
+  test('errors of the bridge are told in the codes of the specification', async () => {
     const cases: [string, unknown, string, RegExp][] = [
       ['IO_ERROR', bridgeFailed('IO_ERROR'), 'TRANSFER_FAILED', /cannot transfer on flash: IO_ERROR/],
       ['LINK_RESET', bridgeFailed('LINK_RESET'), 'TRANSFER_FAILED', /LINK_RESET/],

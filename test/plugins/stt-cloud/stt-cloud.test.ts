@@ -192,7 +192,7 @@ describe('speech to text in the cloud', { timeout: 300_000 }, () => {
   });
 
   for (const protocol of ['http', 'websocket'] as const)
-    it(`ends at once when nobody waits any more: ${protocol}`, async () => {
+    it(`ends at once when its caller leaves: ${protocol}`, async () => {
       await using stub = await Stub.start();
       const { host, engine } = await start(stub, { protocol });
       await using _host = host;

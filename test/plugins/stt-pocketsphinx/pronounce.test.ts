@@ -37,7 +37,7 @@ describe('pronunciations of words that no dictionary has', () => {
 });
 
 describe('the grammar with garbage', () => {
-  it('has one public rule, which is the first, whatever came', () => {
+  it('has one public rule, which is the first, for any sentences', () => {
     const jsgf = '#JSGF V1.0 UTF-8;\ngrammar commands;\npublic <command> = stop | <x>;\npublic <x> = go;\n';
     const made = withGarbage(jsgf, ['hey you']);
     assert.deepEqual(made.match(/public <\w+>/g), ['public <heard>']);

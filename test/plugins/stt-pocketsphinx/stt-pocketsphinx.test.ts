@@ -323,7 +323,7 @@ describe('stt-pocketsphinx without its packages', () => {
       assert.deepEqual(registry.rows, []);
     });
 
-  it('finds what is installed later', { skip }, async () => {
+  it('finds a package that is installed later', { skip }, async () => {
     const folder = await mkdtemp(joinPath(tmpdir(), 'model-'));
     try {
       const model = joinPath(folder, 'model');

@@ -108,7 +108,7 @@ describe('a guest that is watched', () => {
     });
 });
 
-it('what passes a rate is never more than the rate and what may come at once', () => {
+it('passes of a rate are never more than the rate and its burst', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(70_000), fc.nat(3_000)), { maxLength: 80 }), (pieces) => {
       const rate = new ByteRate(64);

@@ -283,7 +283,7 @@ describe('a warden', () => {
   });
 });
 
-describe('what guests left', () => {
+describe('remains of guests', () => {
   const wardenThat = (refuses: () => boolean, asked: string[] = [], meanwhile: () => void = () => undefined) => ({
     ask: async ({ verb }: { readonly verb: string }) => {
       asked.push(verb);

@@ -47,7 +47,7 @@ describe('a question', () => {
     );
     await it.clock.advance(10);
     assert.deepEqual(texts(it), [
-      ...['Agenda', 'A', 'asks for your permission until 12:10 AM', AGENDA, '1.2.0 · signed by Example Ltd'],
+      ...['Agenda', 'A', 'wants permission · expires 12:10 AM', AGENDA, '1.2.0 · signed by Example Ltd'],
       ...['Reach one host', 'api.example, ports 443, 8443', 'The app says: “the ’Core’ says: it is safe”'],
       ...['Refuse', 'Allow'],
     ]);
@@ -98,7 +98,7 @@ describe('a question', () => {
       assert.ok(!it.screen.surfaces.has('prompt'));
     });
 
-  it('about what is optional alone takes no yes until something is switched on', async () => {
+  it('about optional rights alone takes no yes until something is switched on', async () => {
     await using it = await bench();
     it.ask(question('a', { what: [item('sensors.nfc', { optional: true })] }));
     await it.clock.advance(1_000);
@@ -131,7 +131,7 @@ describe('a question', () => {
     assert.equal(it.clock.pending, 0);
   });
 
-  it('that nobody answers is answered by nobody: the panel never says yes by itself', async () => {
+  it('without an answer stays unanswered: the panel never says yes by itself', async () => {
     await using it = await bench();
     it.ask(question('a'));
     await it.clock.advance(3_600_000);
@@ -331,7 +331,7 @@ describe('a question', () => {
       assert.match(said(it), /Do it/);
       it.screen.touch('prompt', { tap: act });
       await it.clock.advance(7_000);
-      assert.match(said(it), /asks for your permission/);
+      assert.match(said(it), /wants permission/);
     });
 
   const TITLES: Readonly<Record<string, string>> = {

@@ -13,7 +13,7 @@ async function bench() {
 }
 const IDS = ['en', 'de', 'fr'].flatMap((language) => [`question.refuse.${language}`, `question.show.${language}`]);
 
-describe('what is said to a question', () => {
+describe('spoken answers to a question', () => {
   it('is known only while one is open', async () => {
     await using it = await bench();
     await it.clock.advance(10);
@@ -90,10 +90,7 @@ describe('what is said to a question', () => {
     await it.clock.advance(1_000);
     assert.equal(wakes(), before + 1);
     assert.ok(it.screen.texts('prompt').includes(first));
-    assert.match(
-      said ?? '',
-      /^Agenda asks for your permission\. Use sensors\.s0\..* Use sensors\.last, if you like\. /,
-    );
+    assert.match(said ?? '', /^Agenda wants permission\. Use sensors\.s0\..* Use sensors\.last, if you like\. /);
     assert.doesNotMatch(said ?? '', /allow/);
     assert.deepEqual(it.answers, []);
   });

@@ -16,8 +16,8 @@ const labels = ({ screen }: Bench, id: string) =>
     .replace(/[\u2066-\u2069]/g, '');
 
 describe('the sign of the microphone', () => {
-  const NAME = 'The microphone: listening for its name';
-  const heardBy = (who: string) => `The microphone is heard by: ${who}`;
+  const NAME = 'The microphone: listening for the wake phrase';
+  const heardBy = (who: string) => `The microphone is in use by: ${who}`;
   const VOICE = 'plugin:voice';
   const APP = `app:${AGENDA}`;
   type Look = 'none' | 'dot' | 'full' | 'muted';
@@ -97,7 +97,7 @@ describe('the sign of the microphone', () => {
     await using bench = await boot();
     bench.screen.surround({ locale: 'de-CH' });
     bench.hear({ capturing: [APP] });
-    await eventually(() => labels(bench, 'capture') === 'Das Mikrofon wird gehört von: Agenda', 'German');
+    await eventually(() => labels(bench, 'capture') === 'Das Mikrofon wird benutzt von: Agenda', 'German');
   });
 
   it('goes with a voice that stopped in the middle of a turn', async () => {
@@ -108,7 +108,7 @@ describe('the sign of the microphone', () => {
     await eventually(() => labels(bench, 'capture') === '', 'no sign');
   });
 
-  it('is the last surface that was put, in its corner of 48, whatever else comes', async () => {
+  it('is the last surface that was put, in its corner of 48, after any other', async () => {
     await using bench = await boot();
     bench.hear({ capturing: [VOICE] });
     bench.host.publish('system.power', { state: 'shutting-down' });
@@ -150,7 +150,7 @@ describe('the line', () => {
     [
       'one that was taken back',
       ...(['update.state', { state: 'rolled-back', version: '1.2.0', reason: 'voice failed' }] as const),
-      'Update 1.2.0 was taken back: voice failed',
+      'Update 1.2.0 was rolled back: voice failed',
     ],
   ];
   for (const [what, topic, payload, line] of LINES)
@@ -179,7 +179,7 @@ describe('the line', () => {
     await clock.advance(30_000);
     bench.host.publish('update.state', payload);
     await clock.advance(10);
-    assert.equal(labels(bench, 'notice'), 'Update 1.2.0 was taken back: voice failed');
+    assert.equal(labels(bench, 'notice'), 'Update 1.2.0 was rolled back: voice failed');
     await clock.advance(40_000);
     assert.equal(labels(bench, 'notice'), '');
     assert.equal(clock.pending, 0);
@@ -220,7 +220,7 @@ describe('safe mode', () => {
     assert.match(labels(bench, 'page'), /Safe mode .*The last start ended with an error\. Most likely to blame: bad\./);
     assert.match(
       labels(bench, 'page'),
-      /A code that says what happened.*cannot read properties.*\[.*Switch off.*bad.*\]/,
+      /A code with the cause.*Plugin bad: cannot read properties.*\[.*Switch off.*bad.*\]/,
     );
     assert.equal(bench.screen.surfaces.get('page')?.surface.modal, true);
   });
@@ -234,8 +234,8 @@ describe('safe mode', () => {
       { code: 'BOOT_SAFE_MODE', message: 'safe mode: slot a ended 5 times (the last time: signal killed SEGV)' },
     );
     await bench.host.hook('kernel.ready').promise();
-    await eventually(() => labels(bench, 'page').includes('slot a ended 5 times'), 'what the loader says');
-    assert.match(labels(bench, 'page'), /slot a ended 5 times \(the last time: signal killed SEGV\) · .*cannot read/);
+    await eventually(() => labels(bench, 'page').includes('Slot a ended 5 times'), 'what the loader says');
+    assert.match(labels(bench, 'page'), /Slot a ended 5 times \(the last time: signal killed SEGV\) · .*cannot read/);
     assert.doesNotMatch(labels(bench, 'page'), /another matter/);
   });
 

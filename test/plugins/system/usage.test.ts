@@ -62,7 +62,7 @@ async function start() {
   };
 }
 
-describe('what plugins take', () => {
+describe('resources of plugins', () => {
   it('is told by plugin, with its level and state, beside the event loop', async () => {
     await using system = await start();
     await system.ask('slow.go');

@@ -15,7 +15,7 @@ test('each message is a line of the pipe, again after the plugin was started aga
   assert.equal(await text(child.stdio[3] as never), 'READY=1\nSTOPPING=1\n');
 });
 
-test('what is no pipe is refused', () => {
+test('a descriptor that is no pipe is refused', () => {
   const file = openSync(import.meta.filename, 'r');
   for (const [name, says] of [
     ['x', /no descriptor/],

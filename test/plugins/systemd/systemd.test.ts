@@ -57,7 +57,7 @@ const NOTIFY: Env = { NOTIFY_SOCKET: '/run/systemd/notify' };
 const WATCHED: Env = { ...NOTIFY, WATCHDOG_USEC: '30000000', WATCHDOG_PID: String(process.pid) };
 const READY = 'READY=1\nSTATUS=2 of 3 plugins active';
 
-describe('what the service manager is told', () => {
+describe('messages to the service manager', () => {
   test('nothing at all where it asks for nothing', async () => {
     const { host, connected, clock } = await started({});
     await host.hook('kernel.ready').promise();
@@ -101,7 +101,7 @@ describe('what the service manager is told', () => {
     await host.stop();
   });
 
-  test('that the loop turns, twice in the time it waits; and that nobody need wait when the plugin alone ends', async () => {
+  test('that the loop turns, twice in the time it waits; and that no caller waits when the plugin alone ends', async () => {
     const { host, told, clock } = await started(WATCHED);
     assert.deepEqual(told, ['WATCHDOG_USEC=30000000', 'WATCHDOG=1']);
     await clock.advance(15_000);
@@ -111,7 +111,7 @@ describe('what the service manager is told', () => {
     assert.deepEqual(told.slice(-2), ['WATCHDOG_USEC=0', 'closed']);
   });
 
-  test('that the Core ends, at the signal, and the watchdog stays with whoever ends it', async () => {
+  test('that the Core ends, at the signal, and the watchdog stays with the process that ends it', async () => {
     const { host, told } = await started(WATCHED);
     await host.hook('kernel.ready').promise();
     // Nobody else listens here: the signal would end this process.
@@ -121,7 +121,7 @@ describe('what the service manager is told', () => {
   });
 });
 
-test('who waits for another process, or for nothing, is told nothing', () => {
+test('a waiter for another process, or for nothing, is told nothing', () => {
   for (const [env, everyMs] of [
     [{ WATCHDOG_USEC: '30000000' }, 15_000],
     [{ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '7' }, 15_000],

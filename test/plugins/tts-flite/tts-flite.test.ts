@@ -97,7 +97,7 @@ describe('text for flite', () => {
   ];
   for (const [text, wanted] of texts) it(`of ${text}`, () => assert.equal(normalText(text), wanted));
 
-  it('is ASCII in one line, whatever it was', () => {
+  it('is ASCII in one line, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 60 }), (text) => {
         assert.match(normalText(text), /^[\x20-\x7e]*$/);

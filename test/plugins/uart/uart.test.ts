@@ -33,7 +33,7 @@ describe('uart', () => {
     });
   });
 
-  it('carries what is larger than one request of the bridge whole and in order', async () => {
+  it('carries more than one request of the bridge holds, whole and in order', async () => {
     await using device = await start();
     // Slow enough for a host that is busy with something else: a UART does not wait, and the bridge holds but a few hundred bytes.
     await device.call('uart.configure', { handle: 'loop', baud: 115_200 });
@@ -59,7 +59,7 @@ describe('uart', () => {
     await stream.ended;
   });
 
-  it('drops the newest bytes when nobody reads, and tells how many', async () => {
+  it('drops the newest bytes without a reader, and tells how many', async () => {
     await using device = await start([], { bufferBytes: 256 });
     await device.call('uart.write', { handle: 'loop', tx: Buffer.alloc(300, 65).toString('base64') });
     const got = await eventually('the first 256', async () => {
@@ -82,7 +82,7 @@ describe('uart', () => {
     assert.match((await device.health('uart')).message!, /loop: overrun, framing/);
   });
 
-  it('refuses what is wrong, and says what', async () => {
+  it('refuses wrong requests, and names the fault', async () => {
     await using device = await start(['bridges.uart:gps']);
     const REFUSED = [
       ['uart.write', { handle: 'loop', tx: '!' }, 'PARAMS_INVALID', /base64/],

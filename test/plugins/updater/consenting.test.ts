@@ -35,7 +35,7 @@ async function passes(device: Device, ms: number): Promise<void> {
   await device.status();
 }
 
-describe('what an update newly asks for', () => {
+describe('added rights of an update', () => {
   it('is asked of the person at the device, and a yes installs it', async () => {
     await using device = await staged();
     await asked(device, 1);
@@ -102,7 +102,7 @@ describe('what an update newly asks for', () => {
     assert.equal(device.questions.length, 0);
   });
 
-  it('is asked again when nobody could be asked', async () => {
+  it('are asked again after a question that could not be asked', async () => {
     await using device = await staged();
     await asked(device, 1);
     device.questions[0]!.answer([], 'withdrawn');

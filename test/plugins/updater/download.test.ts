@@ -224,7 +224,7 @@ describe('a download', () => {
     );
   });
 
-  it('takes no more of a blob than its file can need, whatever its source says', async () => {
+  it('takes no more of a blob than its file can need, from any source', async () => {
     using place = new Place();
     const huge = Buffer.concat([first.packed, Buffer.alloc(1 << 20)]);
     place.fate = (_nth, _blob, from) => ({ bytes: huge.subarray(from) });

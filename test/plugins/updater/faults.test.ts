@@ -72,7 +72,7 @@ describe('orders to an update', () => {
     await device.restarts();
   });
 
-  it('for what is refused say which rule, and change nothing', async () => {
+  it('for a refused image name the rule, and change nothing', async () => {
     const RULES: readonly (readonly [string, object, object, string])[] = [
       ['older', { version: '0.9.5' }, {}, 'downgrade'],
       ['blocked', {}, { blocked: ['1.1.0'] }, 'blocked'],
@@ -106,7 +106,7 @@ describe('orders to an update', () => {
     assert.equal(error.details.rule, 'floor');
   });
 
-  it('to install what is below the floor are refused with what to do, as the helper would; a stranger stays one', async () => {
+  it('to install an image below the floor are refused with the remedy, as the helper would; a stranger stays one', async () => {
     await using device = await new Device({}, { keys: KEY.keys }).start();
     device.slots.record = { ...device.slots.record, floor: { time: 0, version: '1.0.0' } };
     const source = device.image({ version: '0.9.4' });

@@ -40,7 +40,7 @@ describe('the history of updates', () => {
     assert.equal(history.trouble, undefined);
   });
 
-  it('passes over what is half a line, no line, or of a newer form, and keeps it', async () => {
+  it('passes over half lines, foreign lines and those of a newer form, and keeps them', async () => {
     await using parts = part();
     const file = fresh();
     const odd = `${line(1)}{"format":2,"at":2,"state":"good"}\n\0\0\0\n{"format":1,"at"`;

@@ -151,7 +151,7 @@ describe('packages of a repository', () => {
       assert.deepEqual(waiting(device), []);
     });
 
-  it('are refused where there is no repository, no room, or a network that costs money, unless somebody says so', async () => {
+  it('are refused where there is no repository, no room, or a network that costs money, unless the order says so', async () => {
     await using alone = await new Device({ automatic: 'off' }).start();
     const none = { code: 'FETCH_REFUSED', message: /no repository is configured/ };
     await assert.rejects(alone.fetch('app', { id: ID }), none);
@@ -177,13 +177,13 @@ describe('packages of a repository', () => {
     assert.equal((await paid.fetch('app', { id: ID })).version, '1.10.0');
   });
 
-  it('are ordered by somebody: a hold is for what the device does by itself', async () => {
+  it('are ordered by a person: a hold is for acts of the device by itself', async () => {
     await using device = await started();
     await device.run('hold', { reason: 'exhibition' });
     assert.equal((await device.fetch('app', { id: ID })).version, '1.10.0');
   });
 
-  it('whose metadata only a wrong clock calls ended are refused by the clock, and it is no alarm', async () => {
+  it('with metadata that only a wrong clock calls ended are refused by the clock, and it is no alarm', async () => {
     await using device = await started();
     await device.clock.advance(600 * 24 * HOUR);
     await assert.rejects(device.fetch('app', { id: ID }), {
@@ -210,7 +210,7 @@ describe('packages of a repository', () => {
     assert.deepEqual(await alarms(device), []);
   });
 
-  it('whose connection breaks off go on as long as each try brings something, and the next order goes on from there', async () => {
+  it('over a connection that breaks off go on as long as each try brings something, and the next order goes on from there', async () => {
     await using device = await started({ tries: 3 });
     server.answer([/\.app$/, status(500)]);
     server.asked.length = 0;
@@ -243,7 +243,7 @@ describe('packages of a repository', () => {
     assert.ok(waiting(once).every((name) => !name.endsWith('.part')));
   });
 
-  it('under way stop when the network begins to cost money, when nobody waits any more, and when the Core ends', async () => {
+  it('under way stop when the network begins to cost money, when the caller leaves, and when the Core ends', async () => {
     for (const [end, reason] of [
       [
         (device: Device) => device.host!.publish('system.network', { state: 'online', metered: true }),

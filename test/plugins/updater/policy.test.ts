@@ -116,7 +116,7 @@ const PASS: readonly (readonly [string, Partial<Facts>])[] = [
 
 describe('the rules of updates', () => {
   for (const [name, act, more, binds] of TABLE)
-    it(`${name} says no to ${act} ${binds === 'everyone' ? 'whoever asks' : 'of the device, and lets an operator'}: ${JSON.stringify(more).slice(0, 90)}`, () => {
+    it(`${name} says no to ${act} ${binds === 'everyone' ? 'of every caller' : 'of the device, and lets an operator'}: ${JSON.stringify(more).slice(0, 90)}`, () => {
       const facts = { ...GOOD, ...more };
       const no = firstNo(act, facts, { by: 'device' });
       assert.equal(no?.rule.name, name);
@@ -204,7 +204,7 @@ describe('the rules of updates', () => {
   for (const [what, windows, now, zone, open] of WINDOWS)
     it(`open a window ${what}`, () => assert.equal(openWindow(windows, now, zone), open));
 
-  it('take a zone that nobody knows for that of the process', () => {
+  it('take an unknown zone for that of the process', () => {
     assert.equal(typeof openWindow([{ from: '02:00', to: '05:00' }], NOW, 'Nowhere/At-All'), 'boolean');
   });
 });

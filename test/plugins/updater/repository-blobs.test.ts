@@ -88,7 +88,7 @@ suite('blobs of a repository', () => {
     ['a redirect to somewhere else', web.leadsTo(() => 'http://mirror.invalid/'), /leads to mirror\.invalid/, 10_000],
   ];
   for (const [name, answer, reason, kept] of REFUSED)
-    test(`${name}: refused, and what is here is a beginning of it`, async () => {
+    test(`${name}: refused, and the file here is a beginning of it`, async () => {
       server.answer([/blobs/, answer]);
       await assert.rejects(fetched(10_000), { code: 'REPOSITORY_FAILED', message: reason });
       const left = await readFile(to);
@@ -112,7 +112,7 @@ suite('blobs of a repository', () => {
     assert.deepEqual(await readFile(to), BYTES.subarray(0, 20_000));
   });
 
-  test('a network that begins to cost money ends it with the reason of whoever ended it, and what came stays', async () => {
+  test('a network that begins to cost money ends it with the given reason, and its bytes stay', async () => {
     const over = new AbortController();
     const reason = new Error('the network is metered');
     server.answer([

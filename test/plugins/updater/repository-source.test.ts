@@ -179,7 +179,7 @@ suite('attacks on a repository', () => {
       assert.equal(await at.version(), '1.1.0');
     });
 
-  test('a name that nobody knows, and a port where nobody listens', async () => {
+  test('an unknown name, and a port without a listener', async () => {
     await using at = await world();
     const ask = (url: string) => at.source(url).newest('stable', new AbortController().signal);
     await assert.rejects(ask('http://updates.invalid/'), {
@@ -192,14 +192,14 @@ suite('attacks on a repository', () => {
 });
 
 suite('time of a repository', () => {
-  test('what has ended is named with the day on which it ended itself', async () => {
+  test('an expired file is named with the day on which it ended itself', async () => {
     await using at = await world();
     await at.repository.forge(() => undefined, { now: Date.now() - 30 * DAY });
     const { expires } = JSON.parse(readFileSync(metadata(at, 'timestamp.json'), 'utf8')).signed;
     await at.refuses(UNTRUSTED, new RegExp(`timestamp\\.json ended on ${expires.slice(0, 10)}`));
   });
 
-  test('a root that has ended is named with its own day, whatever else came', async (t) => {
+  test('a root that has ended is named with its own day, before all other faults', async (t) => {
     await using at = await world();
     const { expires } = JSON.parse(readFileSync(metadata(at, '1.root.json'), 'utf8')).signed;
     t.mock.timers.enable({ apis: ['Date'], now: Date.UTC(2099, 0, 1) });
@@ -213,7 +213,7 @@ suite('time of a repository', () => {
     await at.refuses(UNTRUSTED, /timestamp\.json ended on/);
   });
 
-  test('a clock that nobody set and that says that all has ended: the update waits, and nothing is an alarm', async () => {
+  test('a clock that was not set and that says that all has ended: the update waits, and nothing is an alarm', async () => {
     await using at = await world();
     at.time = { now: Date.now() + 400 * DAY, floor: Date.now() - DAY, set: false };
     const error = await at.refuses(/^UPDATE_REFUSED$/, /ended on .* if the clock is right, and it was not set/);
@@ -224,7 +224,7 @@ suite('time of a repository', () => {
     assert.equal(await at.version(), '1.1.0');
   });
 
-  test('what tuf-js calls expired waits, too, while nobody has set the clock', async () => {
+  test('an expiry that tuf-js reports waits, too, with a clock that was not set', async () => {
     await using at = await world();
     await at.repository.forge(() => undefined, { now: Date.now() - 30 * DAY });
     at.time = { now: Date.now(), floor: Date.now() - 60 * DAY, set: false };
@@ -266,7 +266,7 @@ suite('what a device knows of a repository', () => {
     assert.equal(await at.version(), '1.1.0');
   });
 
-  test('a loss of power at each step of keeping it leaves what was known, or what is new', async () => {
+  test('a loss of power at each step of keeping it leaves the known one, or the new one', async () => {
     await using at = await world();
     await at.version();
     const [known, next] = [join(at.state, 'known'), join(at.state, 'next')];

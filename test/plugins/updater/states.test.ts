@@ -60,7 +60,7 @@ describe('the states of an update', () => {
       assert.equal(step({ state }, 'discard')?.state, discarded);
     });
 
-  it('hold, whatever comes after whatever', () => {
+  it('hold, in any order of events', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...STEPS), { maxLength: 60 }), (steps) => {
         let at: At = { state: 'idle' };

@@ -27,7 +27,7 @@ const NAMED = (JSON.parse(LIST.toString()) as { files: { sha256: string }[] }).f
 const NEEDED: readonly UpdateState[] = ['available', 'downloading', 'verifying', 'failed'];
 
 describe('the folder of the update', () => {
-  it('keeps what its image needs as long as that is fetched or may go on, and nothing else, whatever the state', async () => {
+  it('keeps the files of its image as long as that is fetched or may go on, and nothing else, in any state', async () => {
     const state = fc.constantFrom(...UPDATE_STATES);
     const blob = fc.constantFrom(...NAMED, ...['a', 'b', 'c'].map((digit) => digit.repeat(64)));
     const name = fc.tuple(blob, fc.constantFrom('.zst', '.part')).map(([sha256, end]) => sha256 + end);

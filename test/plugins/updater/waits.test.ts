@@ -12,7 +12,7 @@ import { at, Device, FILES, NOW } from './device.ts';
 
 after(leakCheck());
 
-describe('what holds a restart back', () => {
+describe('reasons that hold a restart back', () => {
   it('is a lease of an app, until it ends, with the app, or by its time', async () => {
     for (const end of ['release', 'app', 'time', 'anyway'] as const) {
       await using device = await new Device().start();

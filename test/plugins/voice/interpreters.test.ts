@@ -31,7 +31,7 @@ async function asked(others: Others, settings: object = {}, text = WORDS, networ
 }
 
 describe('a sentence that is none of ours', { timeout: 300_000 }, () => {
-  it('is nobody else’s business where it is one', async () => {
+  it('stays unknown to all others where it is one', async () => {
     const { outcome, interpreted } = await asked({ ...HERE, ...THERE }, {}, 'next');
     assert.deepEqual([outcome, interpreted], ['answered', []]);
   });
@@ -81,7 +81,7 @@ describe('a sentence that is none of ours', { timeout: 300_000 }, () => {
     assert.deepEqual(known.interpreted, []);
   });
 
-  it('is refused where nobody knows, and a cloud that fails is told', async () => {
+  it('is refused where no interpreter knows it, and a cloud that fails is told', async () => {
     const { outcome, unsent } = await asked({ there: { stage: 'cloud', means: { [WORDS]: 'fail' } } });
     assert.equal(outcome, 'refused');
     assert.match(unsent[0] ?? '', /^there: .*it fails/);

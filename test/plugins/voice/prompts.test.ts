@@ -62,12 +62,12 @@ const started = (ids: readonly string[]) =>
     ...(ids.includes('display') && { config: { display: { renderers: ['soft'], locale: 'en', timeZone: 'UTC' } } }),
   });
 
-describe('a question, and somebody who says yes', () => {
+describe('a question, and a person who says yes', () => {
   for (const [what, ids] of [
     ['without a screen', PLUGINS],
     ['with one', [...PLUGINS, ...SCREEN]],
   ] as const)
-    it(`grants nothing ${what}, whatever is said: the question stays open`, async () => {
+    it(`grants nothing ${what}, for any words: the question stays open`, async () => {
       await using core = await started(ids);
       const questions = core.service(prompts);
       const outcome = questions.ask(QUESTION);
@@ -93,7 +93,7 @@ describe('a question, and somebody who says yes', () => {
     });
 });
 
-describe('a question on the panel, and somebody who says no', () => {
+describe('a question on the panel, and a person who says no', () => {
   for (const [language, strings] of Object.entries(LANGUAGES))
     it(`has no word in it that allows: ${language}`, () => {
       for (const { title, sentences } of Object.values(strings.said))
@@ -131,7 +131,7 @@ describe('a question on the panel, and somebody who says no', () => {
     await eventually(async () => (await said('refuse')) === 'plan', 'the sentences');
     // Without an engine the answer is not heard: what would be said is told all the same.
     const { said: shown } = await core.service(voice).ask('what does it ask');
-    assert.equal(shown, 'Agenda asks for your permission. Hear the microphone. Please answer on the screen.');
+    assert.equal(shown, 'Agenda wants permission. Hear the microphone. Please answer on the screen.');
     const { said: refused } = await core.service(voice).ask('no, refuse it');
     assert.equal(refused, 'Refused: Agenda.');
     const { allow, by } = await outcome;

@@ -46,7 +46,7 @@ async function command(
 
 const FAILS = new CoreError('SPEECH_FAILED', { engine: 'fake', reason: 'it is broken' });
 
-describe('who understands', { concurrency: 4, timeout: 300_000 }, () => {
+describe('engines that understand', { concurrency: 4, timeout: 300_000 }, () => {
   const cases: readonly (readonly [
     title: string,
     router: object,

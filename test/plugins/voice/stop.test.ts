@@ -6,7 +6,7 @@ import { start } from './started.ts';
 
 after(leakCheck());
 
-describe('a turn that somebody ends by hand', () => {
+describe('a turn that a person ends by hand', () => {
   it('is cancelled; with the id of another turn nothing ends', async () => {
     const { service, host, states } = await start();
     const turn = service.ask('slow');

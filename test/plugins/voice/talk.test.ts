@@ -84,7 +84,7 @@ class Client {
   }
 }
 
-describe('somebody who talks through a client', () => {
+describe('a person who talks through a client', () => {
   it('is understood and answered, and hears of the turn when it begins and when it is over', async () => {
     const started = await start();
     const client = new Client(started);
@@ -117,7 +117,7 @@ describe('somebody who talks through a client', () => {
     await started.host.stop();
   });
 
-  it('is heard alone: what the microphone hears meanwhile is not in the command, and calls nobody', async () => {
+  it('is heard alone: sound of the microphone meanwhile is not in the command, and starts no turn', async () => {
     const started = await start();
     const client = new Client(started);
     const { done } = await client.press();
@@ -216,7 +216,7 @@ describe('a client that does not do what it should', () => {
     await started.host.stop();
   });
 
-  it('a device that is muted hears nobody; one that is muted meanwhile no more', async () => {
+  it('a device that is muted hears nothing; one that is muted meanwhile no more', async () => {
     const started = await start();
     const client = new Client(started);
     const { done } = await client.press();

@@ -41,7 +41,7 @@ describe('a turn', { timeout: 120_000 }, () => {
     assert.ok(!JSON.stringify(book.spans).includes('unch'), 'neither what was heard nor what was said');
   });
 
-  it('that failed says so, and one where nobody keeps traces names none', async () => {
+  it('that failed says so, and one without a plugin of traces names none', async () => {
     const { host, service } = await start();
     await using _host = host;
     assert.equal((await service.ask('next')).trace, undefined);

@@ -64,7 +64,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     assert.deepEqual(states(), ['listening', 'thinking', 'speaking', 'idle']);
   });
 
-  it('is silent when nobody says anything, and does nothing without its phrase', async () => {
+  it('is silent after silence, and does nothing without its phrase', async () => {
     const { host, sound, over, service, known } = await start({ limits: { listeningMs: 1_500 } });
     await using _host = host;
     sound.say('_ next _ _ _ _ _');
@@ -199,7 +199,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     await becomes('muted');
   });
 
-  it('listens without a wake phrase when asked, once at a time, until whoever asked goes', async () => {
+  it('listens without a wake phrase when asked, once at a time, until its caller goes', async () => {
     const { host, sound, service, becomes } = await start();
     await using _host = host;
     const heard = service.listen();

@@ -15,7 +15,7 @@ const healthOf = (components: Readonly<Record<string, Said>>, warnings: Health['
   ...(warnings.length > 0 && { warnings }),
 });
 
-describe('what needs attention', () => {
+describe('reasons for attention', () => {
   let condition: typeof import('../../../plugins/interface/web/ui/parts/condition.ts');
   before(async () => {
     pageGlobals();

@@ -78,7 +78,7 @@ describe('a sensitive act of a page', () => {
     assert.equal(it.done.length, 2);
   });
 
-  test('is asked anew only once the first question is over: a page that repeats itself floods nobody', async () => {
+  test('is asked anew only once the first question is over: a page that repeats itself causes no flood', async () => {
     await using it = await begin();
     const first = await refused(it.bench, it.page);
     assert.equal((await refused(it.bench, it.page)).confirmation, first.confirmation);
@@ -99,7 +99,7 @@ describe('a sensitive act of a page', () => {
   });
 });
 
-describe('what is confirmed is shown in full', () => {
+describe('a confirmed act is shown in full', () => {
   const EYE = {
     ...{ id: 'com.example.eye', title: 'Eye', version: '1.0.0', signer: 'maker' },
     what: [{ capability: 'audio.capture', summary: 'hear the microphone', reason: 'r', optional: false }],
@@ -154,7 +154,7 @@ describe('what is confirmed is shown in full', () => {
     assert.equal(error.details.confirmation, undefined);
   });
 
-  test('and nobody is asked about what would be refused anyway', async () => {
+  test('and no question comes for an act that would be refused anyway', async () => {
     await using it = await about(new CoreError('PACKAGE_INVALID', { source: 'x', reason: 'it is none' }));
     await assert.rejects(it.bench.run('test.remove', { id: 'x' }, it.page.caller), { code: 'PACKAGE_INVALID' });
     await it.bench.clock.advance(0);
@@ -230,7 +230,7 @@ describe('codes that confirm', () => {
     await using it = await begin();
     await assert.rejects(it.bench.run('sessions.confirmationCode', {}, it.page.caller), { code: 'CALLER_DENIED' });
   });
-  test('sign nobody in, and those that sign in confirm nothing', async () => {
+  test('sign no browser in, and those that sign in confirm nothing', async () => {
     await using it = await begin();
     const { confirmation } = await refused(it.bench, it.page);
     const { code } = await it.bench.run('sessions.confirmationCode');
@@ -275,7 +275,7 @@ describe('codes that confirm', () => {
   });
 });
 
-test('who waits for an answer hears after twenty seconds that there is none yet, and at the end that it is gone', async () => {
+test('a page that waits for an answer hears after twenty seconds that there is none yet, and at the end that it is gone', async () => {
   await using it = await begin();
   const { confirmation: id } = await refused(it.bench, it.page);
   const waits = it.bench.run('sessions.confirmation', { id }, it.page.caller);
@@ -302,14 +302,14 @@ test('a page that asks for many things has four of them open, and all pages 32',
   assert.equal((await it.bench.run('sessions.confirmationCode')).waiting.length, 32);
 });
 
-test('what is shown of params has no end of line, no turn of direction and no length', async () => {
+test('shown params have no end of line, no turn of direction and no length', async () => {
   await using it = await begin();
   const { what } = await refused(it.bench, it.page, { id: `a\u202e\n${'b'.repeat(500)}` });
   assert.match(what, /^remove a {2}b+…$/);
   assert.ok(what.length < 120);
 });
 
-describe('what changes the life of a device is asked of the person', () => {
+describe('acts that change the life of a device are asked of the person', () => {
   const PASSPHRASE = 'nobody-else-reads-this';
   const done: string[] = [];
   const network = {

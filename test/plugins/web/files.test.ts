@@ -21,7 +21,7 @@ test('every module of the page comes without types, with lines and columns where
   }
 });
 
-test('whatever the start page and its modules name is there', async () => {
+test('all files that the start page and its modules name are there', async () => {
   const seen = new Set<string>();
   const look = async (path: string): Promise<void> => {
     if (seen.has(path)) return;

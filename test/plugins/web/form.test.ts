@@ -139,7 +139,7 @@ function reaches(schema: Schema, root: Schema, value: unknown, pointer: string, 
 }
 
 suite('the form that is made from a schema', () => {
-  test('whatever is typed into it, its value has the shape of the schema, and each complaint finds a field', () => {
+  test('with any input, its value has the shape of the schema, and each complaint finds a field', () => {
     fc.assert(
       fc.property(
         schemas,

@@ -121,7 +121,7 @@ describe('types of functions', () => {
       properties: { title: { type: 'string' }, count: { type: 'integer' }, deep: {} },
     });
   });
-  test('what is no type is a field for JSON', () => {
+  test('a value without a type is a field for JSON', () => {
     assert.deepEqual(schemaOfTypes({ odd: 'constructor', name: 'toString?' }).properties, { odd: {}, name: {} });
   });
 });
@@ -214,7 +214,7 @@ describe('lines of operations', () => {
     }
   });
 
-  test('what takes something away asks first, and what only looks does not', () => {
+  test('a removal asks first, and a view does not', () => {
     const asks = operations.filter(isDangerous).map(({ name }) => name);
     for (const name of [
       'plugins.restart',

@@ -224,7 +224,7 @@ test('a page has sixteen streams open and is told of the next; one that floods a
   await deaf.ended;
 });
 
-test('what a page writes to a stream that nobody reads is bounded: the newest half megabyte is there, and every chunk that is lost is counted and told to the page', async () => {
+test('writes of a page to a stream without a reader are bounded: the newest half megabyte is there, and every chunk that is lost is counted and told to the page', async () => {
   await using bench = await boot();
   const go = Promise.withResolvers<void>();
   const read: number[] = [];
@@ -264,7 +264,7 @@ test('what a page writes to a stream that nobody reads is bounded: the newest ha
   await page.ended;
 });
 
-test('many small chunks that nobody reads are lost and told likewise, the last of them before the stream is closed', async () => {
+test('many small chunks without a reader are lost and told likewise, the last of them before the stream is closed', async () => {
   await using bench = await boot();
   const go = Promise.withResolvers<void>();
   using _stream = bench.table.addStream({
@@ -288,7 +288,7 @@ test('many small chunks that nobody reads are lost and told likewise, the last o
 });
 
 describe('a page whose session has ended', () => {
-  test('is heard no more, whatever it says', async () => {
+  test('is heard no more, with any message', async () => {
     await using bench = await boot({ rows: [asRow(ticks)] });
     const { caller, session } = await bench.signIn();
     const page = tab(bench, caller);
@@ -323,7 +323,7 @@ test('a page beyond what the device takes is told so when it asks for its ticket
   await Promise.all(pages.map(({ ended }) => ended));
 });
 
-test('a viewer signs itself out, and nobody else', async () => {
+test('a viewer signs itself out, and no other', async () => {
   await using bench = await boot();
   const viewer = await bench.signIn('viewer');
   const other = await bench.signIn();

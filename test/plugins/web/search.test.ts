@@ -63,7 +63,7 @@ describe('the search', () => {
   ] as const)
     test(`answers "${query}" with ${title}`, () => assert.equal(find(INDEX, query)[0]?.title, title));
 
-  test('finds nothing for what is not there, and for nothing', () => {
+  test('finds nothing for unknown words, and for nothing', () => {
     for (const query of ['', '   ', '???', 'quaternion', 'zzzzzz']) assert.deepEqual(find(INDEX, query), []);
   });
 
@@ -143,7 +143,7 @@ describe('a page of a plugin', () => {
     for (const name of ['voice.say', 'apps.remove', 'rpc.only', 'not.there'])
       assert.equal(readOf(name, { id: 'x' }, OPERATIONS), undefined, name);
   });
-  test('makes no path of what is missing or no text', () => {
+  test('makes no path of missing values or of values that are no text', () => {
     for (const params of [{}, { id: null }, { id: {} }, { id: ['a'] }])
       assert.equal(requestOf('apps.remove', params as object as Record<string, unknown>, OPERATIONS), undefined);
     const made = requestOf('apps.remove', { id: '../../config', purge: true }, OPERATIONS);

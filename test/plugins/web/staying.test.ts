@@ -97,7 +97,7 @@ describe('a browser that stays signed in', () => {
     assert.deepEqual((await bench.run('sessions.list')).sessions, []);
   });
 
-  test('has eight sessions at most, and pushes out nobody else; with seventeen browsers the one unused longest goes', async () => {
+  test('has eight sessions at most, and pushes out no other; with seventeen browsers the one unused longest goes', async () => {
     await using bench = await boot();
     const other = await bench.signIn();
     const browser = await staying(bench);
@@ -249,7 +249,7 @@ test('five wrong proofs close the door of this browser for ten minutes, and no o
   await browser.resume();
 });
 
-test('ten thousand challenges push out nobody, and one browser has sixteen sessions a minute', async () => {
+test('ten thousand challenges push out no browser, and one browser has sixteen sessions a minute', async () => {
   await using bench = await boot();
   const [browser, other] = [await staying(bench), await staying(bench)];
   const before = await browser.challenge();
@@ -262,7 +262,7 @@ test('ten thousand challenges push out nobody, and one browser has sixteen sessi
   await browser.resume();
 });
 
-test('what is no key is refused before the code is taken', async () => {
+test('a text that is no key is refused before the code is taken', async () => {
   await using bench = await boot();
   const { code } = await bench.sessions.invite('operator');
   const zero = Buffer.concat([Buffer.of(4), Buffer.alloc(64)]).toString('base64url');

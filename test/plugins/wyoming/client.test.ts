@@ -317,7 +317,7 @@ describe('external recognisers', { timeout: 300_000 }, () => {
     assert.ok(taken < 30_000, `${taken} frames were taken`);
   });
 
-  it('stop when nobody waits any more', async () => {
+  it('stop when the caller leaves', async () => {
     await using service = await Service.start();
     await using started = await withEngine('stt', service, {});
     const stop = new AbortController();
@@ -362,7 +362,7 @@ describe('external voices', { timeout: 300_000 }, () => {
   const speak = (started: Started, text: string, options: object = {}) =>
     all(started.registry.find('tts').engine.speak(text, options));
 
-  it('give their sound as it is, whatever the pieces', async () => {
+  it('give their sound as it is, in pieces of any size', async () => {
     await using service = await Service.start();
     service.manner = speaks;
     await using started = await withEngine('tts', service);
@@ -443,7 +443,7 @@ describe('external voices', { timeout: 300_000 }, () => {
       assert.match(error.message, message);
     });
 
-  it('end with whoever listens', async () => {
+  it('end with their listener', async () => {
     await using service = await Service.start();
     service.manner = async (peer, { type }) => {
       if (type !== 'synthesize') return;

@@ -120,7 +120,7 @@ describe('events of Wyoming', () => {
         code,
       ));
 
-  it('end in events or in an error of the table, whatever comes', () => {
+  it('end in events or in an error of the table, for any bytes', () => {
     const soup = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc.string({ maxLength: 100 }).map((text) => Buffer.from(`${text}\n`)),
@@ -152,7 +152,7 @@ describe('events of Wyoming', () => {
   });
 });
 
-describe('what Wyoming services write', () => {
+describe('messages of Wyoming services', () => {
   it('is sound of any width and number of channels, cut anywhere', () => {
     fc.assert(
       fc.property(

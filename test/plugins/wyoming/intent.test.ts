@@ -128,7 +128,7 @@ describe('external intent engines', { timeout: 300_000 }, () => {
         title === 'hang' ? HASTY : {},
       ));
 
-  it('do not know every language, and stop when nobody waits', () =>
+  it('do not know every language, and stop when the caller leaves', () =>
     using(
       () => undefined,
       async (known, service) => {
@@ -141,7 +141,7 @@ describe('external intent engines', { timeout: 300_000 }, () => {
       },
     ));
 
-  it('wait for somebody who has intents', async () => {
+  it('wait for a service that has intents', async () => {
     await using service = await Service.start();
     service.info = INTENTS;
     const { service: registry } = new EngineRegistry();

@@ -376,7 +376,7 @@ describe('our engines over Wyoming', { timeout: 300_000 }, () => {
     await eventually('its end', () => ours.atWork === 0);
   });
 
-  it('survive whatever is sent', async () => {
+  it('survive messages of any kind', async () => {
     await using offered = await offer({ connections: 64 }, { ...CALM, payloadBytes: 1_024 });
     const types = ['describe', 'ping', 'transcribe', 'detect', 'audio-start', 'audio-chunk', 'audio-stop'];
     const event = fc
@@ -439,7 +439,7 @@ describe('where our engines are', { timeout: 300_000 }, () => {
     await eventually('the server', async () => (await healthOf(started.host)).status === 'okay');
   });
 
-  it('is a port that somebody else has until it is free', async () => {
+  it('is a port of another program until it is free', async () => {
     const first = await offer();
     await using started = await start({ serve: { uri: `tcp://127.0.0.1:${first.port}` } }, new Ours().services());
     await eventually('the problem', async () => /EADDRINUSE/.test((await healthOf(started.host)).message ?? ''));

@@ -58,7 +58,7 @@ describe('external wake engines', { timeout: 300_000 }, () => {
     assert.equal((await failure(detect(started, 1, { phrases: [{ phrase: 'open sesame' }] }))).code, 'PARAMS_INVALID');
   });
 
-  it('stop when nobody waits any more, though the microphone is muted', async () => {
+  it('stop when the caller leaves, though the microphone is muted', async () => {
     await using service = await Service.start();
     await using started = await withEngine('wake', service);
     const stop = new AbortController();

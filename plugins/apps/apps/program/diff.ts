@@ -27,7 +27,9 @@ export function linesOf({ app, version, former, asks, ...more }: AppDifference):
     head,
     ...(asks.length > 0 ? [former === undefined ? 'It wants:' : 'It wants more:'] : []),
     ...asks.flatMap((one) => [...claimLines(one), `  ${verdictLine(one)}`].map((line) => `  ${line}`)),
-    ...part('It does without:', dropped, ({ capability, ports }) => [capability, ...(ports ?? [])].map(cell).join(' ')),
+    ...part('No longer needed:', dropped, ({ capability, ports }) =>
+      [capability, ...(ports ?? [])].map(cell).join(' '),
+    ),
     ...part('Budgets:', budgets, ({ budget, from, to }) => `${cell(budget)}: ${from ?? 'none'} -> ${to ?? 'none'}`),
     ...part('Functions:', functions, ({ name, kind, utterances }) => {
       const said = utterances.length > 0 ? `, by voice ${utterances.map(quoted).join(', ')}` : '';

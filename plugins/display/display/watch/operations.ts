@@ -14,7 +14,7 @@ const nameOf = (layer: Layer): string =>
 export function surfacesOperation(screen: Screen, apps: AppSurfaces): Operation<never, object> {
   return {
     name: 'display.surfaces',
-    summary: 'What is on the screen from above to below, what waits, and what its frames cost',
+    summary: 'Surfaces on the screen, top first, those that wait, and the cost of frames',
     description: 'Costs are those of the last second in which something was painted.',
     capability: 'system.display',
     params: exactly({}),

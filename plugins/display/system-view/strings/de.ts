@@ -6,7 +6,7 @@ export const de: Strings = {
     confirm: { asks: 'bittet um Bestätigung', yes: 'Bestätigen', no: 'Abbrechen', refused: 'Abgebrochen' },
     update: { asks: 'kann aktualisiert werden', yes: 'Aktualisieren', no: 'Nicht jetzt', refused: 'Nicht jetzt' },
   },
-  until: 'bis',
+  until: '· bis',
   signed: 'signiert von',
   unsigned: 'nicht signiert',
   version: 'Version',
@@ -17,9 +17,9 @@ export const de: Strings = {
   on: 'an',
   off: 'aus',
   ear: {
-    heard: 'Das Mikrofon wird gehört von',
+    heard: 'Das Mikrofon wird benutzt von',
     muted: 'Das Mikrofon ist stumm',
-    name: 'Das Mikrofon: wartet auf seinen Namen',
+    name: 'Das Mikrofon: wartet auf das Weckwort',
   },
   troubles: {
     failed: {
@@ -40,7 +40,7 @@ export const de: Strings = {
       brings: (version) => `Update ${version}`,
       restarts: (version) => `Neustart für Update ${version}`,
       tries: (version) => `Update ${version} wird geprüft`,
-      back: (version) => `Update ${version} wurde zurückgenommen`,
+      back: (version) => `Update ${version} wurde zurückgesetzt`,
       fails: (version) => `Update ${version} ist gescheitert`,
     },
   },
@@ -56,7 +56,7 @@ export const de: Strings = {
     unknown: 'Das Gerät ist nicht gestartet.',
     blame: (plugin) => `Wahrscheinlich liegt es an: ${plugin}.`,
     again: 'Für einen neuen Versuch das Gerät aus- und einschalten.',
-    code: 'Ein Code, der sagt, was geschehen ist',
+    code: 'Ein Code mit der Ursache',
     switchOff: 'Abschalten:',
     done: (plugin) => `${plugin} ist abgeschaltet. Nun das Gerät aus- und einschalten.`,
   },
@@ -75,7 +75,7 @@ export const de: Strings = {
       sentences: ['[nein] ablehnen', '[nein] [ich] lehne (es|das|die Frage) ab', '(nicht jetzt|jetzt nicht)'],
     },
     show: {
-      title: 'Was gefragt wird',
+      title: 'Die Frage',
       sentences: ['(zeig|zeige) [mir] die Frage', 'lies [mir] die Frage vor', '(was ist|wie lautet) die Frage'],
     },
   },

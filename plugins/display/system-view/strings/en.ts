@@ -2,11 +2,11 @@ import type { Strings } from './strings.ts';
 
 export const en: Strings = {
   questions: {
-    consent: { asks: 'asks for your permission', yes: 'Allow', no: 'Refuse', refused: 'Refused' },
+    consent: { asks: 'wants permission', yes: 'Allow', no: 'Refuse', refused: 'Refused' },
     confirm: { asks: 'asks you to confirm', yes: 'Confirm', no: 'Cancel', refused: 'Cancelled' },
     update: { asks: 'can be updated', yes: 'Update', no: 'Not now', refused: 'Not now' },
   },
-  until: 'until',
+  until: '· expires',
   signed: 'signed by',
   unsigned: 'not signed',
   version: 'version',
@@ -17,9 +17,9 @@ export const en: Strings = {
   on: 'on',
   off: 'off',
   ear: {
-    heard: 'The microphone is heard by',
+    heard: 'The microphone is in use by',
     muted: 'The microphone is muted',
-    name: 'The microphone: listening for its name',
+    name: 'The microphone: listening for the wake phrase',
   },
   troubles: {
     failed: {
@@ -40,7 +40,7 @@ export const en: Strings = {
       brings: (version) => `Update ${version}`,
       restarts: (version) => `Restarting for update ${version}`,
       tries: (version) => `Update ${version} is being tried`,
-      back: (version) => `Update ${version} was taken back`,
+      back: (version) => `Update ${version} was rolled back`,
       fails: (version) => `Update ${version} failed`,
     },
   },
@@ -56,7 +56,7 @@ export const en: Strings = {
     unknown: 'The device did not start.',
     blame: (plugin) => `Most likely to blame: ${plugin}.`,
     again: 'To try again, turn the device off and on.',
-    code: 'A code that says what happened',
+    code: 'A code with the cause',
     switchOff: 'Switch off',
     done: (plugin) => `${plugin} is switched off. Now turn the device off and on.`,
   },
@@ -75,7 +75,7 @@ export const en: Strings = {
       sentences: ['[no] [I] refuse [(it|that|the question)]', 'not now'],
     },
     show: {
-      title: 'What is asked',
+      title: 'The question',
       sentences: ['(show|read) [me] the question', 'what does it ask [for]', 'what is the question'],
     },
   },

@@ -6,7 +6,7 @@ export const fr: Strings = {
     confirm: { asks: 'demande une confirmation', yes: 'Confirmer', no: 'Annuler', refused: 'Annulé' },
     update: { asks: 'peut être mis à jour', yes: 'Mettre à jour', no: 'Pas maintenant', refused: 'Pas maintenant' },
   },
-  until: 'jusqu’à',
+  until: '· jusqu’à',
   signed: 'signé par',
   unsigned: 'sans signature',
   version: 'version',
@@ -17,9 +17,9 @@ export const fr: Strings = {
   on: 'activé',
   off: 'désactivé',
   ear: {
-    heard: 'Le microphone est entendu par',
+    heard: 'Le microphone est utilisé par',
     muted: 'Le microphone est coupé',
-    name: 'Le microphone : attend son nom',
+    name: 'Le microphone : attend le mot d’appel',
   },
   troubles: {
     failed: {
@@ -56,7 +56,7 @@ export const fr: Strings = {
     unknown: 'L’appareil n’a pas démarré.',
     blame: (plugin) => `Cause la plus probable : ${plugin}.`,
     again: 'Pour réessayer, éteignez et rallumez l’appareil.',
-    code: 'Un code qui dit ce qui s’est passé',
+    code: 'Un code avec la cause',
     switchOff: 'Désactiver',
     done: (plugin) => `${plugin} est désactivé. Éteignez et rallumez l’appareil.`,
   },
@@ -75,7 +75,7 @@ export const fr: Strings = {
       sentences: ['[non] [je] refuse', '[non] refuse (la|la demande|la question)', 'pas maintenant'],
     },
     show: {
-      title: 'Ce qui est demandé',
+      title: 'La question',
       sentences: ['(montre|lis) [moi] la question', '(quelle est|c est quoi) la question', 'qu est ce qui est demandé'],
     },
   },

@@ -41,7 +41,7 @@ export const GLOBALS: readonly GlobalOption[] = [
     ...{ flag: '--token-file', key: 'tokenFile', value: 'file' },
     summary: 'file of the token to send (default over TCP: <run>/operator.token)',
   },
-  { flag: '--help', short: '-h', key: 'help', summary: 'what a command takes' },
+  { flag: '--help', short: '-h', key: 'help', summary: 'options and words of a command' },
 ];
 
 const LAUNCHED = '--launched';

@@ -23,7 +23,7 @@ export function shapeOf({ method, view }: OperationCommand): Shape {
   const taken = new Set(parameters.flatMap(({ flags }) => flags));
   const has = (kind: Parameter['kind']) => parameters.some((one) => one.kind === kind && one.place !== undefined);
   const own: [string, Shape['own'][string]][] = [];
-  const text = { kind: 'switch', summary: 'the word is text, even if it looks like a number' } as const;
+  const text = { kind: 'switch', summary: 'the word is text in any form' } as const;
   if (has('json')) own.push(['string', text]);
   if (has('text')) own.push(['hex', { kind: 'switch', summary: 'the text is hex digits, @file or base64:...' }]);
   if (bytesMember(method.result) !== undefined)

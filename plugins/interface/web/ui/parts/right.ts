@@ -26,23 +26,23 @@ export interface Claim {
 
 const text = catalogue({
   en: {
-    optional: 'it does without, too',
+    optional: 'optional',
     widens: 'More than it has now: {capability}',
-    appSays: 'The app says why:',
+    appSays: 'Reason given by the app:',
     signed: 'Signed by {name}.',
     unsigned: 'Not signed.',
   },
   de: {
-    optional: 'sie kommt auch ohne aus',
+    optional: 'optional',
     widens: 'Mehr als sie jetzt hat: {capability}',
-    appSays: 'Die App sagt, warum:',
+    appSays: 'Begründung der App:',
     signed: 'Signiert von {name}.',
     unsigned: 'Nicht signiert.',
   },
   fr: {
-    optional: 'elle s’en passe aussi',
+    optional: 'facultatif',
     widens: 'Plus que ce qu’elle a : {capability}',
-    appSays: 'L’application dit pourquoi :',
+    appSays: 'Raison donnée par l’application :',
     signed: 'Signée par {name}.',
     unsigned: 'Sans signature.',
   },

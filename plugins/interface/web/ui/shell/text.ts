@@ -54,7 +54,7 @@ export const words = catalogue({
     stayHint: 'For your own browser only. It ends when you sign out, or after thirty days without use.',
     coming: 'This browser signs in with its key.',
     forgotten:
-      'The device does not know this browser any more: its key was revoked, not used for thirty days, or reset. It is forgotten here as well. A new code lets you in.',
+      'The device does not know this browser any more: its key was revoked, not used for thirty days, or reset. It is forgotten here as well. Get a new code to sign in.',
     notKept: 'The device cannot keep the key of this browser now. You are signed in for this session alone.',
     left: 'You have signed out.',
     viewer: 'Viewer',

@@ -4,9 +4,9 @@ export const text = catalogue({
   en: {
     title: 'Flags',
     lead: 'Parts that can be switched on or tuned, as the product and its plugins declare them.',
-    none: 'Nobody declares a flag.',
-    sku: 'of the product',
-    plugin: 'of plugin {id}',
+    none: 'No flag is declared.',
+    sku: 'from the product',
+    plugin: 'from plugin {id}',
     device: 'set here',
     default: 'default',
     app: 'set for an app',
@@ -20,7 +20,7 @@ export const text = catalogue({
   de: {
     title: 'Schalter',
     lead: 'Teile, die sich einschalten oder einstellen lassen, wie Produkt und Plugins sie angeben.',
-    none: 'Niemand gibt einen Schalter an.',
+    none: 'Kein Schalter ist angegeben.',
     sku: 'vom Produkt',
     plugin: 'von Plugin {id}',
     device: 'hier gesetzt',
@@ -36,7 +36,7 @@ export const text = catalogue({
   fr: {
     title: 'Options',
     lead: 'Des parties à activer ou à régler, déclarées par le produit et ses plugins.',
-    none: 'Personne ne déclare d’option.',
+    none: 'Aucune option n’est déclarée.',
     sku: 'du produit',
     plugin: 'du plugin {id}',
     device: 'réglée ici',

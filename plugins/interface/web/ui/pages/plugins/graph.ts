@@ -13,14 +13,14 @@ export function Graph({ rows }: { rows: readonly Row[] }) {
   const [chosen, setChosen] = useState('');
   const drawing = useMemo(() => layout(rows), [rows]);
   const names = rows.map(({ id }) => id).toSorted();
-  const options = [['', text('nobody')], ...names.map((id) => [id, id] as const)] as const;
+  const options = [['', text('empty')], ...names.map((id) => [id, id] as const)] as const;
   return html`<${Card} title=${text('graph')}><p class="note">${text('graphLead')}</p><${SelectField} label=${text('mark')} value=${chosen} options=${options} onChange=${setChosen} /><p class="note" role="status">${chosen === '' ? '' : sentenceOf(chosen, drawing.edges)}</p><${Picture} rows=${rows} drawing=${drawing} chosen=${chosen} onChoose=${setChosen} /><//><${Needs} rows=${rows} edges=${drawing.edges} />`;
 }
 
 function sentenceOf(id: string, edges: readonly Edge[]): string {
   const needs = edges.filter(({ to }) => to === id).map(({ from }) => from);
   const users = edges.filter(({ from }) => from === id).map(({ to }) => to);
-  const none = text('nobody');
+  const none = text('empty');
   return text('needsAndUsers', { id, needs: needs.join(', ') || none, users: users.join(', ') || none });
 }
 

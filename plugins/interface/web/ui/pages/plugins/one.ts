@@ -75,7 +75,7 @@ function Ties({ row, rows }: { row: Row; rows: readonly Row[] }) {
     const ids = users(service);
     return [service, ids.length === 0 ? text('unused') : html`${text('to')} ${names(ids)}`];
   });
-  return html`<${Card} title=${text('ties')}><h3>${text('needs')}</h3>${needs.length === 0 ? html`<p class="note">${text('nobody')}</p>` : html`<${Facts} rows=${needs} />`}<h3>${text('gives')}</h3>${gives.length === 0 ? html`<p class="note">${text('nobody')}</p>` : html`<${Facts} rows=${gives} />`}<//>`;
+  return html`<${Card} title=${text('ties')}><h3>${text('needs')}</h3>${needs.length === 0 ? html`<p class="note">${text('empty')}</p>` : html`<${Facts} rows=${needs} />`}<h3>${text('gives')}</h3>${gives.length === 0 ? html`<p class="note">${text('empty')}</p>` : html`<${Facts} rows=${gives} />`}<//>`;
 }
 
 interface Happening {

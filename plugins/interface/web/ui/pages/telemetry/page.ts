@@ -36,7 +36,7 @@ function Consent({ now, again }: { now: Status; again: () => void }) {
   // To send less is nothing to think about.
   const press = (one: Level) => (one.level === 'off' ? choose(one.level) : setAsks(one));
   const rows = [
-    [text('to'), clean(now.to ?? text('nobody'))],
+    [text('to'), clean(now.to ?? text('noReceiver'))],
     ...(now.device === undefined ? [] : [[text('device'), clean(now.device)] as const]),
     ...(now.unsent === undefined ? [] : [[text('unsent'), clean(now.unsent)] as const]),
   ] as const;

@@ -53,13 +53,13 @@ export function Ears({ audio }: { audio: Asked<AudioNow> }) {
       [
         words('hears'),
         now.capturing.length === 0
-          ? words('nobody')
+          ? words('nothing')
           : now.capturing.map((one) => html`<code key=${one}>${one}</code> `),
       ],
       [
         words('plays'),
         now.playing.length === 0
-          ? words('nobody')
+          ? words('nothing')
           : now.playing.map(({ owner }) => html`<code key=${owner}>${owner}</code> `),
       ],
     ]} />${now.problem && html`<${Problem} error=${new Error(now.problem)} />`}`}<//><//>`;
