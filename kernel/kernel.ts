@@ -78,10 +78,8 @@ export class Kernel {
     }
     const watch = new Watch(log);
     const hooks = new HookRegistry(watch.usage);
-    const publishing = hooks.caller('event.publish');
     const makeBus = options.bus ?? ((busOptions) => new EventBusCore(busOptions));
     const bus = makeBus({
-      onPublish: (event) => (publishing.isUsed() ? publishing.call(event) : event),
       onError: (err) => log.error({ err }, 'an event handler failed'),
       onRow: (began) => watch.usage.row(began),
     });

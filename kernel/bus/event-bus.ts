@@ -56,8 +56,6 @@ const RETAINED: ReadonlyMap<string, string> = new Map([
 
 export interface BusOptions {
   readonly limits?: Partial<BusLimits>;
-  /** The hook event.publish: may replace source, priority and payload; throwing refuses the event. */
-  readonly onPublish?: (event: EventEnvelope) => EventEnvelope;
   /** A handler, onDrop or onCutOff threw or rejected; the others never notice. */
   readonly onError?: (error: unknown) => void;
   readonly now?: () => number;
@@ -87,7 +85,6 @@ interface Subscriber {
 
 export class EventBusCore {
   readonly #limits: BusLimits;
-  readonly #onPublish: BusOptions['onPublish'];
   readonly #onError: (error: unknown) => void;
   readonly #now: () => number;
   readonly #onRow: (began: number) => void;
@@ -113,7 +110,6 @@ export class EventBusCore {
 
   constructor(options: BusOptions = {}) {
     this.#limits = { ...LIMITS, ...options.limits };
-    this.#onPublish = options.onPublish;
     this.#onError = options.onError ?? (() => undefined);
     this.#now = options.now ?? Date.now;
     this.#onRow = options.onRow ?? (() => undefined);
@@ -135,7 +131,7 @@ export class EventBusCore {
     const level = LEVEL[priority];
     if (typeof level !== 'number') throw invalid('priority', `it must be one of ${PRIORITIES.join(', ')}`);
     const targets = this.#index.lookup(topic);
-    let size = payloadSize(payload, this.#limits.payload, topic);
+    const size = payloadSize(payload, this.#limits.payload, topic);
     const share = INBOX_SHARE[level]!;
     if (this.#waiting >= this.#limits.inbox * share || this.#waitingBytes + size > this.#limits.inboxBytes * share)
       throw new CoreError('QUEUE_FULL', {
@@ -146,19 +142,12 @@ export class EventBusCore {
     // Read once for a burst, as the event loop does with its own clock: reading it costs as much as the rest of a publish.
     if (!this.#scheduled || (this.#seq & 15) === 0) this.#ts = this.#now();
     const ts = this.#ts;
-    const seq = this.#seq + 1;
-    let event: EventEnvelope =
+    this.#seq += 1;
+    const seq = this.#seq;
+    const event: EventEnvelope =
       via === undefined
         ? { topic, ts, seq, source, priority, payload }
         : { topic, ts, seq, source, via, priority, payload };
-    if (this.#onPublish) {
-      const amended = this.#onPublish(event);
-      if (amended.payload !== payload) size = payloadSize(amended.payload, this.#limits.payload, topic);
-      // The hook may have published, too: the number counts from here on.
-      if (amended !== event || event.seq !== this.#seq + 1)
-        event = { ...amended, topic, ts: event.ts, seq: this.#seq + 1 };
-    }
-    this.#seq = event.seq;
     if (RETAINED.has(topic)) this.#retain(event);
     if (targets.length > 0) this.#accept(event, targets, size);
     return event;

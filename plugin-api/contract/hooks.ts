@@ -14,7 +14,6 @@ import type { UpdateTold } from '../services/updates.ts';
 import type { CallContext, Session } from './caller.ts';
 import type { Configurable } from './configurable.ts';
 import type { CoreError } from './errors.ts';
-import type { EventEnvelope } from './events.ts';
 import type { Isolation, PluginBudget, PluginManifest } from './manifest.ts';
 import type { ServiceRefs } from './service-ref.ts';
 
@@ -49,8 +48,6 @@ export interface HookMap {
   'plugin.load': AsyncSeriesBailHook<[source: PluginSource], LoadedPlugin>;
   /** kernel: the first settled state is reached. */
   'kernel.ready': AsyncParallelHook<[]>;
-  /** kernel: redact or stamp an event; throw to refuse it. */
-  'event.publish': SyncWaterfallHook<[event: EventEnvelope]>;
   /** kernel: a finished line of the log, JSON without its end: what must not stand in it is taken out. It runs for each line: be quick, never throw. */
   'log.line': SyncWaterfallHook<[line: string]>;
   /** system: add the health of a component. */
@@ -76,7 +73,6 @@ export const HOOKS = {
   'plugin.verify': { kind: 'AsyncSeriesHook', args: ['manifest', 'directory'], owner: 'kernel' },
   'plugin.load': { kind: 'AsyncSeriesBailHook', args: ['source'], owner: 'kernel' },
   'kernel.ready': { kind: 'AsyncParallelHook', args: [], owner: 'kernel' },
-  'event.publish': { kind: 'SyncWaterfallHook', args: ['event'], owner: 'kernel' },
   'log.line': { kind: 'SyncWaterfallHook', args: ['line'], owner: 'kernel' },
   'health.collect': { kind: 'AsyncParallelHook', args: ['report'], owner: 'system' },
   'operation.before': { kind: 'AsyncSeriesBailHook', args: ['operation', 'call'], owner: 'operations' },

@@ -297,7 +297,7 @@ suite('the kit is the kernel of the device', () => {
   test('a plugin outside of the thread of the Core neither loads others nor answers at once', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dk-'));
     try {
-      for (const hook of ['plugin.load', 'event.publish']) {
+      for (const hook of ['plugin.load', 'log.line']) {
         const file = join(folder, `${hook}.yaml`);
         const lines = ['id: far', 'version: 1.0.0', 'summary: far', 'api: ^1.0.0', 'main: far.mjs', `taps: [${hook}]`];
         writeFileSync(file, lines.join('\n'));

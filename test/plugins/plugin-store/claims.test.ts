@@ -139,7 +139,7 @@ describe('a package without a trusted signature gets no power of the Core', () =
           new RegExp(`no plugin gets service ${service}`),
         ] as const,
     ),
-    ...['event.publish', 'operation.before', 'plugin.load', 'plugin.verify', 'session.open', 'function.call'].map(
+    ...['log.line', 'operation.before', 'plugin.load', 'plugin.verify', 'session.open', 'function.call'].map(
       (tap) =>
         [
           `hook ${tap}`,
