@@ -22,6 +22,8 @@ export interface PluginEntry {
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;
+  /** Of one that was installed on the device: powerful services that were granted then. */
+  readonly granted?: readonly string[];
   /** The worker that it shares, and the megabytes of heap that all who share it have together. */
   readonly share?: { readonly name: string; readonly heapMB: number };
   readonly budget?: PluginBudget;
