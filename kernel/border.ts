@@ -107,7 +107,8 @@ export class Border {
     const member: unknown = Reflect.get(reference, name);
     if (!actor || typeof member !== 'function') return member;
     const { id } = this.#entry;
-    const value = actor.as === 'name' ? `plugin.${id}` : Object.freeze({ kind: 'plugin', id });
+    const values = { name: `plugin.${id}`, owner: `plugin:${id}`, caller: Object.freeze({ kind: 'plugin', id }) };
+    const value = values[actor.as];
     const { argument, member: inside } = actor;
     return (...args: unknown[]) => {
       args[argument] = inside === undefined ? value : { ...Object(args[argument]), [inside]: value };

@@ -45,7 +45,11 @@ function listen(core: Core, id: string): Told {
 }
 
 /** The simulator with a guest that claims everything: installed with these grants, or put into the SKU by the OEM. */
-async function deviceWith(id: string, isolation: Isolation, granted?: readonly string[]): Promise<Core & { readonly told: Told }> {
+async function deviceWith(
+  id: string,
+  isolation: Isolation,
+  granted?: readonly string[],
+): Promise<Core & { readonly told: Told }> {
   const root = mkdtempSync(join(tmpdir(), 'dc-'));
   const { plugins } = parse(readFileSync(SIMULATOR, 'utf8')) as { plugins: Record<string, string | SkuPlugin> };
   // The store would refuse to run what it did not install; here the kernel stands alone.
@@ -74,7 +78,9 @@ describe("a stranger's plugin tries every contract of the device", () => {
       const id = `hostile-${isolation}`;
       await using device = await deviceWith(id, isolation, []);
       await eventually(() => device.told.done, 'the end of its tries');
-      const refusals = (await device.service(grants).refusals()).filter(({ caller }) => 'id' in caller && caller.id === id);
+      const refusals = (await device.service(grants).refusals()).filter(
+        ({ caller }) => 'id' in caller && caller.id === id,
+      );
       const refused = new Map(refusals.map((one) => [one.capability, one]));
       for (const service of all) {
         const contract = contractOf(service)!;
@@ -85,7 +91,8 @@ describe("a stranger's plugin tries every contract of the device", () => {
         }
         assert.equal(device.told.reached.get(service), undefined, service);
         assert.ok(one && one.count > 0, `${service} is counted`);
-        const line = contract.access === 'tree' ? 'no line of a manifest' : `requires: { ${service}: ^${contract.version} }`;
+        const line =
+          contract.access === 'tree' ? 'no line of a manifest' : `requires: { ${service}: ^${contract.version} }`;
         assert.ok(one.hint.startsWith(line), one.hint);
       }
       const open = [...device.told.reached.keys()];
@@ -113,8 +120,9 @@ describe("a stranger's plugin tries every contract of the device", () => {
     }
     const { answers } = device.told;
     assert.equal((await device.service(config).get({}, 'hostile.key')).setBy, 'plugin.claimer');
-    assert.deepEqual(JSON.parse(answers.get('capture') ?? ''), ['plugin.claimer']);
+    assert.deepEqual(JSON.parse(answers.get('capture') ?? ''), ['plugin:claimer']);
     assert.deepEqual(JSON.parse(answers.get('handle') ?? ''), 'plugin.claimer');
-    for (const act of ['register', 'offer', 'unregister', 'describeApp']) assert.equal(answers.get(act), 'SERVICE_DENIED', act);
+    for (const act of ['register', 'offer', 'unregister', 'describeApp'])
+      assert.equal(answers.get(act), 'SERVICE_DENIED', act);
   });
 });

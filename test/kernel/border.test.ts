@@ -16,7 +16,10 @@ function entry(more: Partial<PluginEntry> = {}, manifest: object = {}): PluginEn
   };
 }
 
-function borderOf(one: PluginEntry, outside = false): { readonly border: Border; readonly capabilities: CapabilityChecker } {
+function borderOf(
+  one: PluginEntry,
+  outside = false,
+): { readonly border: Border; readonly capabilities: CapabilityChecker } {
   const capabilities = new CapabilityChecker();
   return { border: new Border(one, capabilities, () => outside), capabilities };
 }
@@ -54,7 +57,8 @@ describe('each contract of plugin-api', () => {
       const ungranted = denied(entry({ granted: [] }, { optional: claiming }));
       const granted = denied(entry({ granted: [id] }, { requires: { [id]: '*' } }));
       const bySku = denied(entry({}, { optional: claiming }));
-      if (access === 'open') return assert.deepEqual([unclaimed, ungranted, granted, bySku], [undefined, undefined, undefined, undefined]);
+      if (access === 'open')
+        return assert.deepEqual([unclaimed, ungranted, granted, bySku], [undefined, undefined, undefined, undefined]);
       const line = access === 'tree' ? 'no line of a manifest' : `requires: { ${id}: ^`;
       for (const error of [unclaimed, ungranted]) assert.ok(error?.message.includes(line), error?.message);
       if (access === 'powerful') {
@@ -101,12 +105,12 @@ describe('the kernel says who acts', () => {
         const calls: unknown[][] = [];
         const impl = { [member]: (...args: unknown[]) => void calls.push(args) };
         const view = borderOf(entry()).border.view(service, impl) as Record<string, (...args: unknown[]) => void>;
-        const forged = as === 'name' ? 'system' : { kind: 'operator', id: 'operator' };
+        const forged = as !== 'caller' ? 'system' : { kind: 'operator', id: 'operator' };
         const said = inside === undefined ? forged : { [inside]: forged, kept: 1 };
         const args = Array.from({ length: argument + 1 }, (_, at) => (at === argument ? said : at));
         view[member]?.(...args);
         view[member]?.(...args.slice(0, argument)); // left out, it is said all the same
-        const mine = as === 'name' ? 'plugin.guest' : { kind: 'plugin', id: 'guest' };
+        const mine = { name: 'plugin.guest', owner: 'plugin:guest', caller: { kind: 'plugin', id: 'guest' } }[as];
         assert.deepEqual(calls[0]?.[argument], inside === undefined ? mine : { [inside]: mine, kept: 1 });
         assert.deepEqual(calls[1]?.[argument], inside === undefined ? mine : { [inside]: mine });
       });

@@ -1,21 +1,23 @@
 /** Members of contracts in which the caller names an actor: a guest acts as itself alone. */
 
-/** Place of the actor in the arguments: the argument, and its member where it is an object. `name`: `plugin.<id>`; `caller`: a Caller. */
+/** Place of the actor in the arguments: the argument, and its member where it is an object. `name`: `plugin.<id>`; `owner`: `plugin:<id>`, as the books of sound say; `caller`: a Caller. */
 export interface Actor {
   readonly argument: number;
   readonly member?: string;
-  readonly as: 'name' | 'caller';
+  readonly as: 'name' | 'owner' | 'caller';
 }
 
 const name = (argument: number, member?: string): Actor => ({ argument, ...(member && { member }), as: 'name' });
 
+const owner = (argument: number): Actor => ({ argument, member: 'owner', as: 'owner' });
+
 /** Contract -> member -> the actor, which the kernel writes for a guest. */
 export const ACTORS: Readonly<Record<string, Readonly<Record<string, Actor>>>> = {
   audio: {
-    capture: name(0, 'owner'),
-    play: name(1, 'owner'),
-    tones: name(1, 'owner'),
-    feedback: name(1, 'owner'),
+    capture: owner(0),
+    play: owner(1),
+    tones: owner(1),
+    feedback: owner(1),
   },
   can: { register: name(1) },
   config: { set: name(3, 'by') },
@@ -29,7 +31,7 @@ export const ACTORS: Readonly<Record<string, Readonly<Record<string, Actor>>>> =
   speech: { register: name(3) },
   spi: { register: name(1) },
   uart: { register: name(1) },
-  voice: { say: name(1, 'owner') },
+  voice: { say: owner(1) },
 };
 
 /** Contract -> members that act for an app: the Core says them, and no guest. */

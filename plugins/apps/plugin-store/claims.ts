@@ -123,7 +123,10 @@ export type PowerfulUnsigned = 'refuse' | 'allow';
 /** Throws SIGNATURE_INVALID: what no trusted key signed gets no power over people, hardware or others, unless the SKU says so. */
 export function checkUnsignedPower(plugin: string, { services, taps }: Claims, powerful: PowerfulUnsigned): void {
   const [service] = services;
-  const [power] = [...(service === undefined ? [] : [does(service)]), ...taps.map((one) => `takes part in hook ${one}`)];
+  const [power] = [
+    ...(service === undefined ? [] : [does(service)]),
+    ...taps.map((one) => `takes part in hook ${one}`),
+  ];
   if (powerful === 'allow' || power === undefined) return;
   const line = 'plugin-store.powerfulUnsigned: allow in the SKU would let it';
   const reason = `no trusted key signed it, and it ${power}; ${line}`;

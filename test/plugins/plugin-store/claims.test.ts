@@ -213,11 +213,18 @@ describe('what no trusted key signed gets no power of the Core', () => {
     const at = `${join(store.place, 'guest', name)}/`;
     const { verifyInstalled } = await import('../../../plugins/apps/plugin-store/trust.ts');
     const [plugin] = (await store.call('plugins.installed')).plugins as never[];
-    const policy = { ...{ signatures: 'warn', trustedKeys }, unsignedIsolation: 'process', powerfulUnsigned: 'refuse' } as const;
+    const policy = {
+      ...{ signatures: 'warn', trustedKeys },
+      unsignedIsolation: 'process',
+      powerfulUnsigned: 'refuse',
+    } as const;
     const limits = { files: 100, bytes: 1_000_000 };
-    await assert.rejects(verifyInstalled({ id: 'guest' } as PluginManifest, at, { place: store.place, plugin, limits, policy }), {
-      code: 'ISOLATION_UNSUPPORTED',
-    });
+    await assert.rejects(
+      verifyInstalled({ id: 'guest' } as PluginManifest, at, { place: store.place, plugin, limits, policy }),
+      {
+        code: 'ISOLATION_UNSUPPORTED',
+      },
+    );
   });
 });
 
