@@ -9,10 +9,10 @@ import {
   type ServiceRef,
 } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import { Border } from './border.ts';
 import type { EventBusCore } from './bus/event-bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { HookRegistry } from './hooks.ts';
+import { Border } from './isolation/border.ts';
 import type { KernelLog } from './kernel-log.ts';
 import type { PluginEntry } from './resolved.ts';
 import { PluginScope } from './scope.ts';

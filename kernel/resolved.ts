@@ -22,7 +22,7 @@ export interface PluginEntry {
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;
-  /** Of one that was installed on the device: powerful services that were granted then. */
+  /** Powerful services that were granted at the install, of a plugin that was installed on the device. */
   readonly granted?: readonly string[];
   /** The worker that it shares, and the megabytes of heap that all who share it have together. */
   readonly share?: { readonly name: string; readonly heapMB: number };

@@ -21,7 +21,7 @@ import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
-import { provideDenied, useDenied } from '../border.ts';
+import { provideDenied, useDenied } from '../isolation/border.ts';
 import {
   graphNode,
   KERNEL_SERVICES,

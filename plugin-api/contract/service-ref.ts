@@ -11,7 +11,7 @@ export interface ServiceRef<T> {
   readonly version: string;
   /** Absent in a reference that stands for a service by its id alone. */
   readonly access?: ServiceAccess;
-  /** Of a powerful one: the claim as people read it, `hears the microphone`. */
+  /** The claim of a powerful one as people read it: `hears the microphone`. */
   readonly does?: string;
   /** Never set: carries the type. */
   readonly T?: T;

@@ -74,7 +74,7 @@ async function deviceWith(
 
 describe("a stranger's plugin tries every contract of the device", () => {
   for (const isolation of ['process', 'worker'] as const)
-    it(`at level ${isolation}: it reaches what is open, and each other try is refused, named and counted`, async () => {
+    it(`at level ${isolation}: it reaches the open ones, and each other try is refused, named and counted`, async () => {
       const id = `hostile-${isolation}`;
       await using device = await deviceWith(id, isolation, []);
       await eventually(() => device.told.done, 'the end of its tries');
@@ -101,7 +101,7 @@ describe("a stranger's plugin tries every contract of the device", () => {
         assert.deepEqual([...members].sort(), [...contractOf(service)!.members].sort(), service);
     });
 
-  it('what is granted acts as the plugin alone, through the members that the contract declares', async () => {
+  it('a granted service acts for the plugin alone, through the members that the contract declares', async () => {
     const powerful = all.filter((id) => contractOf(id)?.access === 'powerful');
     await using device = await deviceWith('claimer', 'worker', powerful);
     await eventually(() => device.told.done, 'the end of its tries');

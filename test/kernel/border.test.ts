@@ -4,8 +4,8 @@ import { describe, test } from 'node:test';
 import { ACTORS, contractIds, contractOf, FOR_APPS } from '@device-core/plugin-api/inside/contracts';
 import { readServices } from '../../docs/reference/generator/contracts.ts';
 import { declaration } from '../../docs/reference/generator/source.ts';
-import { Border, isGuest } from '../../kernel/border.ts';
 import { CapabilityChecker } from '../../kernel/capabilities.ts';
+import { Border, isGuest } from '../../kernel/isolation/border.ts';
 import type { PluginEntry } from '../../kernel/resolved.ts';
 
 function entry(more: Partial<PluginEntry> = {}, manifest: object = {}): PluginEntry {

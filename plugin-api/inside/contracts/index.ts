@@ -1,17 +1,8 @@
 /** The contracts of plugin-api as the border of guests knows them: access and members, from the sources and not from what a plugin says. */
-import type { ServiceAccess } from '../../contract/service-ref.ts';
+import type { Contract } from './contract.ts';
 import { CONTRACTS } from './table.ts';
 
 export { ACTORS, type Actor, FOR_APPS } from './acts.ts';
-
-export interface Contract {
-  readonly version: string;
-  readonly access: ServiceAccess;
-  /** Of a powerful one: the claim as people read it. */
-  readonly does?: string;
-  /** Members that its interface declares. */
-  readonly members: readonly string[];
-}
 
 /** Undefined for a contract of an author, which plugin-api does not know. */
 export function contractOf(service: string): Contract | undefined {

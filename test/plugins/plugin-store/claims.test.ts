@@ -160,7 +160,7 @@ describe('what no trusted key signed gets no power of the Core', () => {
     });
   }
 
-  test('a SKU may let the operator grant powerful services to what is unsigned, the greatest risk first', async () => {
+  test('a SKU may let the operator grant powerful services to an unsigned plugin, the greatest risk first', async () => {
     await using store = await startStore({ powerfulUnsigned: 'allow' });
     const folder = packages.folder({ manifest: ['optional: { timers: ^1.0.0, audio: ^1.0.0, sensors: ^1.0.0 }'] });
     const { code, details } = await refusal(store.install(folder));

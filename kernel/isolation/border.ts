@@ -1,8 +1,8 @@
 /** The border of guests. It denies by the table of plugin-api and by what was granted, never by what a plugin says (docs/adr/0177). */
 import { CoreError } from '@device-core/plugin-api';
 import { ACTORS, type Actor, contractOf, FOR_APPS } from '@device-core/plugin-api/inside/contracts';
-import type { CapabilityChecker } from './capabilities.ts';
-import type { PluginEntry } from './resolved.ts';
+import type { CapabilityChecker } from '../capabilities.ts';
+import type { PluginEntry } from '../resolved.ts';
 
 /**
  * A plugin that does not come with the Core: one that was installed on the device, and one of the SKU from outside of the tree behind a wall. A line
