@@ -94,18 +94,14 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     return caller.kind === 'app' || caller.kind === 'plugin' ? this.#holders[caller.kind].get(caller.id) : undefined;
   }
 
-  /** Counts the refusal of something that is no capability. */
-  refused(caller: Caller, what: string, hint: string): void {
-    this.#count(caller, { capability: what, hint, class: 'oem' });
-  }
-
   #refuse(caller: Caller, capability: string): never {
     const refused = { capability, hint: grantHint(caller, capability), class: classOf(capability) ?? 'oem' };
-    this.#count(caller, refused);
+    this.refused(caller, refused);
     throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), ...refused });
   }
 
-  #count(caller: Caller, refused: Pick<Refusal, 'capability' | 'hint' | 'class'>): void {
+  /** Counts a refusal. */
+  refused(caller: Caller, refused: Pick<Refusal, 'capability' | 'hint' | 'class'>): void {
     const name = callerName(caller);
     const { capability } = refused;
     const last = this.#refusals.at(-1);

@@ -59,10 +59,7 @@ export class PluginRun {
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
       return version;
     };
-    const border = new Border(entry, parts.capabilities, (service) => {
-      const provider = parts.services.provider(service)?.plugin;
-      return provider === undefined || parts.watch.usage.find(provider)?.outside === true;
-    });
+    const border = Border.of(entry, parts);
     this.border = border;
     const hidden = hiddenFrom(entry, parts.capabilities);
     const mayPublish = new Set<string>();

@@ -3,6 +3,8 @@ import { CoreError } from '@device-core/plugin-api';
 import { ACTORS, type Actor, contractOf, FOR_APPS } from '@device-core/plugin-api/inside/contracts';
 import type { CapabilityChecker } from '../capabilities.ts';
 import type { PluginEntry } from '../resolved.ts';
+import type { ServiceRegistry } from '../services.ts';
+import type { UsageBoard } from '../usage/usage.ts';
 
 /**
  * A plugin that does not come with the Core: one that was installed on the device, and one of the SKU from outside of the tree behind a wall. A line
@@ -55,6 +57,12 @@ export function provideDenied(entry: PluginEntry, service: string): Denial | und
   };
 }
 
+interface Surroundings {
+  readonly capabilities: CapabilityChecker;
+  readonly services: ServiceRegistry;
+  readonly watch: { readonly usage: UsageBoard };
+}
+
 /** The border of one start of a guest. */
 export class Border {
   readonly #entry: PluginEntry;
@@ -66,6 +74,13 @@ export class Border {
     this.#entry = entry;
     this.#capabilities = capabilities;
     this.#outside = outside;
+  }
+
+  static of(entry: PluginEntry, { capabilities, services, watch }: Surroundings): Border {
+    return new Border(entry, capabilities, (service) => {
+      const provider = services.provider(service)?.plugin;
+      return provider === undefined || watch.usage.find(provider)?.outside === true;
+    });
   }
 
   /** Throws SERVICE_DENIED, and counts it. */
@@ -123,7 +138,10 @@ export class Border {
 
   #denied(service: string, { reason, hint }: Denial): CoreError {
     const { id: plugin } = this.#entry;
-    this.#capabilities.refused({ kind: 'plugin', id: plugin }, `service.${service}`, hint);
+    this.#capabilities.refused(
+      { kind: 'plugin', id: plugin },
+      { capability: `service.${service}`, hint, class: 'oem' },
+    );
     return new CoreError('SERVICE_DENIED', { plugin, service, reason, hint });
   }
 }
