@@ -22,7 +22,15 @@ const HASH = `sha256:${'0'.repeat(64)}`;
 const all = contractIds();
 const claims = Object.fromEntries(all.map((id) => [id, `^${contractOf(id)?.version}`]));
 
-/** What a guest said of itself, by events. */
+interface Said {
+  readonly plugin: string;
+  readonly service: string;
+  readonly members: readonly string[];
+  readonly act: string;
+  readonly answer: string;
+}
+
+/** The reach of a guest as it said by events. */
 interface Told {
   readonly reached: ReadonlyMap<string, readonly string[]>;
   readonly answers: ReadonlyMap<string, string>;
@@ -34,7 +42,7 @@ function listen(core: Core, id: string): Told {
   const answers = new Map<string, string>();
   const told: Told = { reached, answers, done: false };
   core.kernel.parts.bus.subscribe('hostile.*', ({ topic, payload }) => {
-    const { plugin, service, members, act, answer } = payload as Record<string, never>;
+    const { plugin, service, members, act, answer } = payload as Said;
     if (plugin !== id) return undefined;
     if (topic === 'hostile.reached') reached.set(service, members);
     if (topic === 'hostile.acted') answers.set(act, answer);

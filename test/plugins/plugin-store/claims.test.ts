@@ -214,9 +214,10 @@ describe('what no trusted key signed gets no power of the Core', () => {
     const { verifyInstalled } = await import('../../../plugins/apps/plugin-store/trust.ts');
     const [plugin] = (await store.call('plugins.installed')).plugins as never[];
     const policy = {
-      ...{ signatures: 'warn', trustedKeys },
       unsignedIsolation: 'process',
       powerfulUnsigned: 'refuse',
+      signatures: 'warn',
+      trustedKeys,
     } as const;
     const limits = { files: 100, bytes: 1_000_000 };
     await assert.rejects(
