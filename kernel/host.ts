@@ -5,12 +5,14 @@ import {
   type EventEnvelope,
   matchesTopic,
   type PluginHost,
+  type Scope,
   type ServiceRef,
 } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { EventBusCore } from './bus/event-bus.ts';
 import type { CapabilityChecker } from './capabilities.ts';
 import type { HookRegistry } from './hooks.ts';
+import { Border } from './isolation/border.ts';
 import type { KernelLog } from './kernel-log.ts';
 import type { PluginEntry } from './resolved.ts';
 import { PluginScope } from './scope.ts';
@@ -40,6 +42,7 @@ export class PluginRun {
   readonly provided = new Map<string, object>();
   /** First runs of when(): part of the start. */
   readonly whens: Promise<void>[] = [];
+  readonly border: Border;
   configure: ((config: object) => void) | undefined; // of live members
 
   constructor(entry: PluginEntry, parts: KernelParts) {
@@ -56,6 +59,8 @@ export class PluginRun {
       if (version === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
       return version;
     };
+    const border = Border.of(entry, parts);
+    this.border = border;
     const hidden = hiddenFrom(entry, parts.capabilities);
     const mayPublish = new Set<string>();
     this.scope = scope;
@@ -106,6 +111,7 @@ export class PluginRun {
         },
       },
       provide: (ref, implementation) => {
+        border.provide(ref.id);
         declared(manifest.provides, ref);
         const other = this.provided.has(ref.id) ? id : parts.services.provider(ref.id)?.plugin;
         if (other) throw new CoreError('SERVICE_ALREADY_PROVIDED', { service: ref.id, plugin: other });
@@ -113,8 +119,10 @@ export class PluginRun {
         this.provided.set(ref.id, implementation);
       },
       when: (ref, use) => {
+        border.use(ref.id);
         const range = declared(manifest.optional, ref);
-        this.whens.push(parts.services.watch({ id: ref.id, range, scope, user: meter, use }));
+        const guarded = (service: object, part: Scope) => use(border.entered(ref.id, service) as never, part);
+        this.whens.push(parts.services.watch({ id: ref.id, range, scope, user: meter, use: guarded }));
       },
       tap(hook, fn, order) {
         if (!manifest.taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });

@@ -312,11 +312,12 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     const { id, manifest } = entry;
     const services: Record<string, object> = {};
     for (const [name, ref] of Object.entries(definition.requires ?? {})) {
+      run.border.use(ref.id);
       const range = manifest.requires?.[ref.id];
       if (range === undefined) throw new CoreError('SERVICE_UNDECLARED', { plugin: id, service: ref.id });
       const service = this.#parts.services.find(ref.id, range, run.meter);
       if (!service) throw new CoreError('SERVICE_MISSING', { service: ref.id, range, reason: 'it has just gone' });
-      services[name] = service;
+      services[name] = run.border.entered(ref.id, service);
     }
     this.#parts.log.info({ plugin: id, state: 'starting' }, 'plugin setup'); // of a start that hangs, the last one is to blame
     const made = await run.meter.measured('lifecycle', () => definition.setup(run.host, services as never))();

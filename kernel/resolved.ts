@@ -22,6 +22,8 @@ export interface PluginEntry {
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
   readonly isolation: Isolation;
+  /** Powerful services that were granted at the install, of a plugin that was installed on the device. */
+  readonly granted?: readonly string[];
   /** The worker that it shares, and the megabytes of heap that all who share it have together. */
   readonly share?: { readonly name: string; readonly heapMB: number };
   readonly budget?: PluginBudget;

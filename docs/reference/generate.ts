@@ -7,6 +7,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
+import { contractTable } from './generator/contracts.ts';
 import { devicectlPage, readPrograms } from './generator/devicectl.ts';
 import { errorsPage } from './generator/errors.ts';
 import { hooksPage } from './generator/hooks.ts';
@@ -24,6 +25,7 @@ import { variantsPage } from './generator/variants.ts';
 /** Every page that is always there; the areas of REST follow the table of operations. */
 const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   '../architecture.svg': housePicture,
+  '../../plugin-api/inside/contracts/table.ts': contractTable,
   'capabilities.md': capabilitiesPage,
   'configuration.md': configurationPage,
   'devicectl.md': devicectlPage,

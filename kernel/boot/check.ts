@@ -13,7 +13,7 @@ import {
   type SkuPlugin,
   unknownCapability,
 } from '@device-core/plugin-api';
-import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
+import { type InstalledLine, installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
 import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
 import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
 import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
@@ -21,6 +21,7 @@ import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
+import { provideDenied, useDenied } from '../isolation/border.ts';
 import {
   graphNode,
   KERNEL_SERVICES,
@@ -236,13 +237,28 @@ class SkuCheck {
       this.#fits(sku, id, line.version, isolation, manifest);
       this.#configure(sku, id, manifest, config, tree);
     }
-    return {
+    const entry = {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      ...('granted' in line && { granted: (line as InstalledLine).granted }),
       ...(share !== undefined && { share: { name: share, heapMB: 0 } }),
       ...(manifest.programs && { programs: manifest.programs.map((one) => programOf(file, one)) }),
       budget: { ...manifest.budget, ...line.budget },
       ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },
     };
+    if (source) this.#border(source, entry);
+    return entry;
+  }
+
+  /** A guest does not start where it cannot have what it needs; the border itself denies what it asks for while it runs. */
+  #border(source: Source<PluginManifest>, entry: PluginEntry): void {
+    const { id, manifest } = entry;
+    for (const section of ['requires', 'provides'] as const)
+      for (const service of Object.keys(manifest[section] ?? {})) {
+        const denial = section === 'requires' ? useDenied(entry, service, () => true) : provideDenied(entry, service);
+        if (!denial) continue;
+        const error = new CoreError('SERVICE_DENIED', { plugin: id, service, ...denial });
+        this.report('plugin', source, [section, service], error.code as ErrorCode, error.message, id);
+      }
   }
 
   #inTree(id: string): string {

@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   SERVICE_MISSING: [503, -32006, 'service {service} {range} is not there: {reason}'],
   SERVICE_ALREADY_PROVIDED: [500, -32021, 'service {service} is already provided by {plugin}'],
   SERVICE_UNDECLARED: [500, -32022, 'plugin {plugin} did not declare {service} in its manifest'],
+  SERVICE_DENIED: [403, -32003, 'plugin {plugin} may not have service {service}: {reason}; granted by {hint}'],
   SERVICE_REVOKED: [503, -32006, 'service {service} was used after {plugin} stopped'],
   DEPENDENCY_CYCLE: [500, -32024, 'plugins depend on each other: {path}'],
   ISOLATION_UNSUPPORTED: [500, -32025, 'plugin {plugin} cannot run at level {isolation}: {reason}'],

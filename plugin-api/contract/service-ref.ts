@@ -11,6 +11,8 @@ export interface ServiceRef<T> {
   readonly version: string;
   /** Absent in a reference that stands for a service by its id alone. */
   readonly access?: ServiceAccess;
+  /** The claim of a powerful one as people read it: `hears the microphone`. */
+  readonly does?: string;
   /** Never set: carries the type. */
   readonly T?: T;
 }
@@ -21,9 +23,14 @@ export interface ServiceRef<T> {
  */
 export type ServiceAccess = 'open' | 'powerful' | 'tree';
 
-/** Contracts of plugin-api name their `access`; that of an author is open unless it says otherwise. */
-export function serviceRef<T>(id: string, version: string, access: ServiceAccess = 'open'): ServiceRef<T> {
-  return Object.freeze({ kind: 'service', id, version, access }) as ServiceRef<T>;
+/** Contracts of plugin-api name their `access`, and what a powerful one `does`; that of an author is open unless it says otherwise. */
+export function serviceRef<T>(
+  id: string,
+  version: string,
+  access: ServiceAccess = 'open',
+  does?: string,
+): ServiceRef<T> {
+  return Object.freeze({ kind: 'service', id, version, access, ...(does && { does }) }) as ServiceRef<T>;
 }
 
 export type ServiceRefs = Readonly<Record<string, ServiceRef<unknown>>>;

@@ -15,6 +15,8 @@ export interface InstalledVersion {
   readonly hash: string;
   readonly isolation: Isolation;
   readonly config: Readonly<Record<string, unknown>>;
+  /** Powerful services that were granted with it; none in a file of an older Core. */
+  readonly granted?: readonly string[];
 }
 
 export interface InstalledPlugin extends InstalledVersion {
@@ -61,8 +63,8 @@ export function followedBy(
   former: InstalledPlugin,
   next: Omit<InstalledPlugin, 'former' | 'lastGood'>,
 ): InstalledPlugin {
-  const { version, hash, isolation, config, lastGood } = former;
-  const proven = former.probation ? lastGood : { version, hash, isolation, config };
+  const { version, hash, isolation, config, granted, lastGood } = former;
+  const proven = former.probation ? lastGood : { version, hash, isolation, config, ...(granted && { granted }) };
   return { ...next, former: shortened(former, MOST_FORMER), ...(proven && { lastGood: proven }) };
 }
 
@@ -123,10 +125,11 @@ export function parseInstalled(text: string, file: string): Read {
   return { installed: { plugins, rolledBack, disabled }, line };
 }
 
-function wrongMember({ version, hash, isolation, config }: Record<string, unknown>): string | undefined {
+function wrongMember({ version, hash, isolation, config, granted = [] }: Record<string, unknown>): string | undefined {
   if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
   if (typeof hash !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(hash)) return 'hash';
   if (!['inline', 'worker', 'process'].includes(isolation as string)) return 'isolation';
+  if (!Array.isArray(granted) || granted.some((one) => typeof one !== 'string')) return 'granted';
   return isMap(config) ? undefined : 'config';
 }
 
@@ -168,14 +171,19 @@ export function readInstalled(state: string): Read & { readonly file: string; re
   };
 }
 
+/** A line of an installed plugin: beside the members of a SKU, what was granted to it. */
+export interface InstalledLine extends SkuPlugin {
+  readonly granted: readonly string[];
+}
+
 /** The lines that it adds to the SKU. A path is relative to the file. */
-export function installedLines({ plugins }: Installed): Readonly<Record<string, SkuPlugin>> {
-  const lines: Record<string, SkuPlugin> = {};
+export function installedLines({ plugins }: Installed): Readonly<Record<string, InstalledLine>> {
+  const lines: Record<string, InstalledLine> = {};
   for (const [id, plugin] of Object.entries(plugins)) {
     const live = liveVersion(plugin);
     if (!live) continue;
-    const { version, isolation, config, enabled } = live;
-    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled, config };
+    const { version, isolation, config, enabled, granted = [] } = live;
+    lines[id] = { version, path: `${id}/${versionFolder(live)}`, isolation, enabled, config, granted };
   }
   return lines;
 }

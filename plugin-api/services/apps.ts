@@ -155,4 +155,4 @@ export interface Apps {
   onChange(listener: (status: AppStatus) => void): Disposable;
 }
 
-export const apps = serviceRef<Apps>('apps', '1.1.0', 'powerful');
+export const apps = serviceRef<Apps>('apps', '1.1.0', 'powerful', 'starts and stops apps and reads their files');

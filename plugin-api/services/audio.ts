@@ -63,7 +63,12 @@ export interface AudioDevice {
   ): Promise<void>;
 }
 
-export const audioDevice = serviceRef<AudioDevice>('audio-device', '1.0.0', 'powerful');
+export const audioDevice = serviceRef<AudioDevice>(
+  'audio-device',
+  '1.0.0',
+  'powerful',
+  'hears the microphone and plays sound without a mixer',
+);
 
 /** 20 ms of the microphone, and what the speaker played meanwhile: FRAME_SAMPLES each, at CAPTURE_RATE. */
 export interface EchoFrame {
@@ -92,7 +97,12 @@ export interface EchoCanceller {
   clean(frames: AsyncIterable<EchoFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<CleanFrame>;
 }
 
-export const echoCanceller = serviceRef<EchoCanceller>('echo-canceller', '1.0.0', 'powerful');
+export const echoCanceller = serviceRef<EchoCanceller>(
+  'echo-canceller',
+  '1.0.0',
+  'powerful',
+  'hears what the microphone hears',
+);
 
 /** Ranks of sounds: higher ones duck or silence lower ones. */
 export type AudioPriority = 'media' | 'notification' | 'speech' | 'alarm';
@@ -157,4 +167,4 @@ export interface Audio {
   onState(listener: (state: AudioState) => void): Disposable;
 }
 
-export const audio = serviceRef<Audio>('audio', '1.1.0', 'powerful');
+export const audio = serviceRef<Audio>('audio', '1.1.0', 'powerful', 'hears the microphone and plays sound');

@@ -20,4 +20,4 @@ export interface BridgePort {
   reset(): Promise<void>;
 }
 
-export const bridgePort = serviceRef<BridgePort>('bridge-port', '1.0.0', 'powerful');
+export const bridgePort = serviceRef<BridgePort>('bridge-port', '1.0.0', 'powerful', 'sends raw frames to the bridge');

@@ -56,4 +56,4 @@ export interface Bridge {
   onLink(listener: (state: LinkState, reason?: string) => void): Disposable;
 }
 
-export const bridge = serviceRef<Bridge>('bridge', '2.0.0', 'powerful');
+export const bridge = serviceRef<Bridge>('bridge', '2.0.0', 'powerful', 'resets the bridge to the hardware');

@@ -72,4 +72,4 @@ export interface Can {
   onFrame(handle: string, listener: (frame: CanArrival) => void): Disposable;
 }
 
-export const can = serviceRef<Can>('can', '1.0.0', 'powerful');
+export const can = serviceRef<Can>('can', '1.0.0', 'powerful', 'sends and reads on the CAN buses');

@@ -60,4 +60,9 @@ export interface DescribedKey {
   readonly default?: unknown;
 }
 
-export const config = serviceRef<Config>('config', '1.1.0', 'powerful');
+export const config = serviceRef<Config>(
+  'config',
+  '1.1.0',
+  'powerful',
+  'reads and changes settings of the device and of apps',
+);

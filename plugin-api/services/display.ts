@@ -95,7 +95,7 @@ export interface Display {
   describe(): Promise<readonly string[]>;
 }
 
-export const display = serviceRef<Display>('display', '1.0.0', 'powerful');
+export const display = serviceRef<Display>('display', '1.0.0', 'powerful', 'shows pictures on the screen');
 
 /** One thing that was told to the person, kept for the list. */
 export interface Notification {
@@ -124,4 +124,9 @@ export interface Notifications {
   onChange(listener: (notifications: readonly Notification[]) => void): Disposable;
 }
 
-export const notifications = serviceRef<Notifications>('notifications', '1.0.0', 'powerful');
+export const notifications = serviceRef<Notifications>(
+  'notifications',
+  '1.0.0',
+  'powerful',
+  'reads and dismisses what people are told',
+);

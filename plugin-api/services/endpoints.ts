@@ -92,4 +92,4 @@ export interface Endpoints {
   serve(source: EndpointSource): AsyncDisposable;
 }
 
-export const endpoints = serviceRef<Endpoints>('endpoints', '1.0.0', 'powerful');
+export const endpoints = serviceRef<Endpoints>('endpoints', '1.0.0', 'powerful', 'sends raw requests to any hardware');

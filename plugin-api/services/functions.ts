@@ -109,4 +109,4 @@ export interface Functions {
   onChange(listener: () => void): Disposable;
 }
 
-export const functions = serviceRef<Functions>('functions', '1.1.0', 'powerful');
+export const functions = serviceRef<Functions>('functions', '1.1.0', 'powerful', 'offers and calls functions of apps');

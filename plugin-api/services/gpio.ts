@@ -65,4 +65,4 @@ export interface Gpio {
   onEdge(handle: string, listener: (edge: GpioEdge) => void): Disposable;
 }
 
-export const gpio = serviceRef<Gpio>('gpio', '1.0.0', 'powerful');
+export const gpio = serviceRef<Gpio>('gpio', '1.0.0', 'powerful', 'switches and reads pins');

@@ -50,4 +50,4 @@ export interface I2c {
   transfer(handle: string, segments: readonly I2cSegment[], options?: I2cTransferOptions): Promise<Uint8Array>;
 }
 
-export const i2c = serviceRef<I2c>('i2c', '1.0.0', 'powerful');
+export const i2c = serviceRef<I2c>('i2c', '1.0.0', 'powerful', 'sends and reads on the I2C buses');

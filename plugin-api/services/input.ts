@@ -52,4 +52,4 @@ export interface Inputs {
   register(description: InputDescription): InputSource;
 }
 
-export const inputs = serviceRef<Inputs>('inputs', '1.0.0', 'powerful');
+export const inputs = serviceRef<Inputs>('inputs', '1.0.0', 'powerful', 'brings touches and keys of its own');

@@ -109,4 +109,4 @@ export interface Intents {
   ): Promise<IntentMatch>;
 }
 
-export const intents = serviceRef<Intents>('intents', '1.0.0', 'powerful');
+export const intents = serviceRef<Intents>('intents', '1.0.0', 'powerful', 'acts on what people say');

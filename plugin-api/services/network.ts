@@ -50,7 +50,7 @@ export interface Network {
   forget(ssid: string): Promise<void>;
 }
 
-export const network = serviceRef<Network>('network', '1.0.0', 'powerful');
+export const network = serviceRef<Network>('network', '1.0.0', 'powerful', 'joins and leaves networks');
 
 /** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
 export interface NetworkSimulator {

@@ -58,4 +58,4 @@ export interface Nfc {
   write(records: readonly NdefRecord[], reader?: string, options?: NfcOptions): Promise<NfcTag>;
 }
 
-export const nfc = serviceRef<Nfc>('nfc', '1.0.0', 'powerful');
+export const nfc = serviceRef<Nfc>('nfc', '1.0.0', 'powerful', 'reads and writes NFC tags');

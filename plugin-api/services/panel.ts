@@ -43,4 +43,4 @@ export interface Panel {
   onChange(listener: (state: { readonly problem?: string }) => void): Disposable;
 }
 
-export const panel = serviceRef<Panel>('panel', '1.0.0', 'powerful');
+export const panel = serviceRef<Panel>('panel', '1.0.0', 'powerful', 'draws over everything and sees the whole screen');

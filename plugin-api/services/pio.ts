@@ -55,4 +55,4 @@ export interface Pio {
   onInterrupt(handle: string, listener: (flags: number) => void): Disposable;
 }
 
-export const pio = serviceRef<Pio>('pio', '1.0.0', 'powerful');
+export const pio = serviceRef<Pio>('pio', '1.0.0', 'powerful', 'runs programs of the pins');

@@ -95,7 +95,7 @@ export interface Prompts {
   list(): Promise<readonly Prompt[]>;
 }
 
-export const prompts = serviceRef<Prompts>('prompts', '1.0.0', 'powerful');
+export const prompts = serviceRef<Prompts>('prompts', '1.0.0', 'powerful', 'asks people for their consent');
 
 /** The Core's own panel answers: for plugin `system-view` of the tree, and for no other. Its answers are kept with `by: panel`. */
 export interface PanelAnswers {

@@ -184,4 +184,4 @@ export interface Renderers {
   register(id: string, renderer: Renderer): AsyncDisposable;
 }
 
-export const renderers = serviceRef<Renderers>('renderers', '1.0.0', 'powerful');
+export const renderers = serviceRef<Renderers>('renderers', '1.0.0', 'powerful', 'paints the whole screen');

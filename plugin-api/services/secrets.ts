@@ -31,7 +31,7 @@ export interface Secrets {
   onChange(listener: (name: string) => void): Promise<Disposable>;
 }
 
-export const secrets = serviceRef<Secrets>('secrets', '1.0.0', 'powerful');
+export const secrets = serviceRef<Secrets>('secrets', '1.0.0', 'powerful', 'keeps secrets of its own');
 
 /** Finds secrets in texts about to be written by any part: for parts that carry others' words, such as output of apps. */
 export interface SecretScan {

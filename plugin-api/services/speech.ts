@@ -164,4 +164,4 @@ export interface Speech {
   onChange(listener: () => void): Disposable;
 }
 
-export const speech = serviceRef<Speech>('speech', '1.1.0', 'powerful');
+export const speech = serviceRef<Speech>('speech', '1.1.0', 'powerful', 'brings or uses engines that hear and speak');

@@ -47,4 +47,4 @@ export interface Spi {
   ): Promise<Uint8Array>;
 }
 
-export const spi = serviceRef<Spi>('spi', '1.0.0', 'powerful');
+export const spi = serviceRef<Spi>('spi', '1.0.0', 'powerful', 'sends and reads on the SPI buses');

@@ -29,4 +29,4 @@ export interface Timers {
   onChange(listener: (state: TimersState) => void): Disposable;
 }
 
-export const timers = serviceRef<Timers>('timers', '1.0.0', 'powerful');
+export const timers = serviceRef<Timers>('timers', '1.0.0', 'powerful', 'sets and silences timers');

@@ -63,4 +63,4 @@ export interface Uart {
   onReceive(handle: string, listener: (chunk: UartChunk) => void): Disposable;
 }
 
-export const uart = serviceRef<Uart>('uart', '1.0.0', 'powerful');
+export const uart = serviceRef<Uart>('uart', '1.0.0', 'powerful', 'sends and reads on the serial lines');

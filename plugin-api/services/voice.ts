@@ -67,4 +67,4 @@ export interface Voice {
   ledger(limit?: number): Promise<readonly LedgerEntry[]>;
 }
 
-export const voice = serviceRef<Voice>('voice', '1.1.0', 'powerful');
+export const voice = serviceRef<Voice>('voice', '1.1.0', 'powerful', 'speaks, listens and reads what people said');

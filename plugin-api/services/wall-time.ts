@@ -22,7 +22,7 @@ export interface WallTime {
   setZone(zone: string): Promise<void>;
 }
 
-export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0', 'powerful');
+export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0', 'powerful', 'sets the time zone of the device');
 
 /** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
 export interface WallTimeSimulator {

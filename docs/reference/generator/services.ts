@@ -1,20 +1,9 @@
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readServices } from './contracts.ts';
 import type { Input } from './input.ts';
 import { code, codes, fence, page, table } from './markdown.ts';
-import { declaration, docstring, exportedTypes, readSource } from './source.ts';
+import { declaration, docstring, exportedTypes } from './source.ts';
 
 const KERNEL = new Set(['device', 'event-bus', 'grants', 'plugin-manager']);
-
-interface Service {
-  readonly id: string;
-  readonly version: string;
-  readonly access: string;
-  readonly variable: string;
-  readonly contract: string;
-  readonly file: string;
-  readonly source: string;
-}
 
 /** docs/reference/services.md */
 export function servicesPage({ manifests }: Input): string {
@@ -27,13 +16,14 @@ export function servicesPage({ manifests }: Input): string {
     manifests.filter(({ requires, optional }) => requires?.[id] ?? optional?.[id]).map((manifest) => manifest.id);
   return page(
     'Services',
-    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits. Each service has its own door, `@device-core/plugin-api/services/<file>`. Its access is `open` (any plugin), `powerful` (it acts on hardware, people or other plugins) or `tree` (plugins of the Core alone).',
+    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits. Each service has its own door, `@device-core/plugin-api/services/<file>`. Its access is `open` (any plugin), `powerful` (it acts on hardware, people or other plugins) or `tree` (plugins of the Core alone). The border of guests denies by this table ([ADR 0177](../adr/0177-the-border-denies-by-default.md)).',
     table(
-      ['service', 'version', 'access', 'provided by', 'used by'],
-      services.map(({ id, version, access }) => [
+      ['service', 'version', 'access', 'a plugin that claims it', 'provided by', 'used by'],
+      services.map(({ id, version, access, does = '' }) => [
         `[${code(id)}](#${id})`,
         version,
         access,
+        does,
         providers(id),
         codes(users(id)),
       ]),
@@ -50,24 +40,4 @@ export function servicesPage({ manifests }: Input): string {
       ),
     ]),
   );
-}
-
-function readServices(): readonly Service[] {
-  const folder = 'plugin-api/services';
-  return readdirSync(fileURLToPath(new URL(`../../../${folder}`, import.meta.url)))
-    .sort()
-    .flatMap((name) => {
-      const file = `${folder}/${name}`;
-      const source = readSource(file);
-      const refs = source.matchAll(/^export const (\w+) = serviceRef<(\w+)>\('([^']+)', '([^']+)', '(\w+)'\)/gm);
-      return [...refs].map(([, variable, contract, id, version, access]) => ({
-        id: id!,
-        version: version!,
-        access: access!,
-        variable: variable!,
-        contract: contract!,
-        file,
-        source,
-      }));
-    });
 }

@@ -13,7 +13,7 @@ import {
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
-import { checkUnsigned, claimsOf, digestOf, newsOf } from './claims.ts';
+import { checkClaimable, checkUnsignedLevel, checkUnsignedPower, claimsOf, digestOf, newsOf } from './claims.ts';
 import { checkFit } from './fitness.ts';
 import { type Admitted, type InstallRequest, type Outcome, type StoreConfig, versionOf } from './outcome.ts';
 import { signerOf } from './trust.ts';
@@ -37,6 +37,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   if (request.id !== undefined && request.id !== id) throw refuse(`it is another plugin than ${request.id}`);
   if (request.version !== undefined && request.version !== version)
     throw refuse(`it is version ${version}, not ${request.version}`);
+  checkClaimable(manifest);
   const former = about.installed.plugins[id];
   const isolation = request.isolation ?? former?.isolation ?? 'process';
   const installed = new Set(Object.keys(about.installed.plugins));
@@ -48,11 +49,16 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   checkConfig(manifest, settings);
   const signer = await signerOf(id, folder, tree.hash, config);
   const claims = claimsOf(manifest, isolation);
-  if (signer === undefined) checkUnsigned(id, claims, config.unsignedIsolation);
-  const granted = former && (await manifestOf(id, former, about));
-  const news = newsOf(claims, granted && claimsOf(granted, former.isolation));
+  if (signer === undefined) {
+    checkUnsignedLevel(id, isolation, config.unsignedIsolation);
+    checkUnsignedPower(id, claims, config.powerfulUnsigned);
+  }
+  const before = former && (await manifestOf(id, former, about));
+  const { granted: services = [] } = former ?? {};
+  const news = newsOf(claims, before && { ...claimsOf(before, former.isolation), services });
   const digest = digestOf(id, version, tree.hash, claims);
-  const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings };
+  const granted = claims.services.length > 0 && { granted: claims.services };
+  const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings, ...granted };
   // The same files with another configuration have to prove themselves again; the very same do not.
   const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
   const next = { ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } };

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type CapabilityId, CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
 import { rightTo } from '@device-core/plugin-api/inside/consent';
+import { contractOf, riskOf } from '@device-core/plugin-api/inside/contracts';
 import type { ActClaim, ActSubject } from '@device-core/plugin-api/services/prompts';
 
 export interface Claims {
@@ -10,7 +11,7 @@ export interface Claims {
   readonly capabilities: readonly string[];
   /** Files beside its own. */
   readonly files: { readonly read: readonly string[]; readonly write: readonly string[] };
-  /** Services in whose name the Core acts. */
+  /** Powerful services, the greatest risk first. */
   readonly services: readonly string[];
   /** Hooks that see or change what others do. */
   readonly taps: readonly string[];
@@ -19,11 +20,6 @@ export interface Claims {
 /** From the least isolation to the most. */
 export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];
 
-/** Whoever has one of these acts for apps, for other plugins or for the operator. */
-const POWERFUL = [
-  ...['apps', 'app-sockets', 'app-supervisor', 'config', 'event-bus', 'functions', 'grants', 'identity', 'launcher'],
-  ...['http-server', 'plugin-manager', 'processes', 'prompts', 'sessions'],
-];
 const HARMLESS_TAPS = ['health.collect', 'kernel.ready'];
 
 export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims {
@@ -33,9 +29,24 @@ export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims
     isolation,
     capabilities: sorted(capabilities),
     files: { read: sorted(files.read), write: sorted(files.write) },
-    services: sorted(Object.keys({ ...requires, ...optional }).filter((service) => POWERFUL.includes(service))),
+    services: sorted(Object.keys({ ...requires, ...optional }).filter((one) => contractOf(one)?.access === 'powerful'))
+      .map((one) => [riskOf(one), one] as const)
+      .sort(([a], [b]) => a - b)
+      .map(([, one]) => one),
     taps: sorted(taps.filter((tap) => !HARMLESS_TAPS.includes(tap))),
   };
+}
+
+/** Throws SERVICE_DENIED for a claim that is never granted: a contract of the Core's own plugins, or one to stand for a plugin of the Core. */
+export function checkClaimable({ id, requires = {}, optional = {}, provides = {} }: PluginManifest): void {
+  const never = (service: string, reason: string) =>
+    new CoreError('SERVICE_DENIED', { plugin: id, service, reason, hint: 'no line of a manifest' });
+  for (const service of Object.keys({ ...requires, ...optional }))
+    if (contractOf(service)?.access === 'tree')
+      throw never(service, 'its access is tree: it is for plugins of the Core, never for one from outside');
+  for (const service of Object.keys(provides))
+    if (contractOf(service))
+      throw never(service, 'it is a contract of the Core, and an installed plugin does not stand for the Core');
 }
 
 /** A claim that was not granted to the version before. */
@@ -76,11 +87,16 @@ export function newsOf(claims: Claims, former: Claims | undefined): readonly New
     ...claims.files.write.filter((path) => !within(path, write)).map((path) => news('writes', path, `write ${path}`)),
     ...claims.services
       .filter((one) => !services.includes(one))
-      .map((one) => news('service', one, `use service ${one} in the Core's name`)),
+      .map((one) => ({ does: does(one), claim: { kind: 'service', name: one, summary: does(one) } }) satisfies News),
     ...claims.taps
       .filter((one) => !taps.includes(one))
       .map((one) => news('tap', one, `take part in ${one} of everybody`)),
   ];
+}
+
+/** A powerful claim as people read it: `hears the microphone and plays sound (service audio)`. */
+function does(service: string): string {
+  return `${contractOf(service)?.does ?? 'uses it'} (service ${service})`;
 }
 
 function news(kind: ActClaim['kind'], name: string, summary: string): News {
@@ -102,12 +118,18 @@ export function digestOf(id: string, version: string, hash: string, claims: Clai
     .digest('hex')}`;
 }
 
-/** Throws ISOLATION_UNSUPPORTED, SIGNATURE_INVALID: what nobody of trust signed gets no power of the Core, unless the SKU says so. */
-export function checkUnsigned(plugin: string, { isolation, services, taps }: Claims, least: Isolation): void {
-  checkUnsignedLevel(plugin, isolation, least);
-  const [power] = [...services.map((one) => `service ${one}`), ...taps.map((one) => `hook ${one}`)];
-  if (least !== 'process' || power === undefined) return;
-  const reason = `no trusted key signed it, and without that no plugin gets ${power}`;
+export type PowerfulUnsigned = 'refuse' | 'allow';
+
+/** Throws SIGNATURE_INVALID: what no trusted key signed gets no power over people, hardware or others, unless the SKU says so. */
+export function checkUnsignedPower(plugin: string, { services, taps }: Claims, powerful: PowerfulUnsigned): void {
+  const [service] = services;
+  const [power] = [
+    ...(service === undefined ? [] : [does(service)]),
+    ...taps.map((one) => `takes part in hook ${one}`),
+  ];
+  if (powerful === 'allow' || power === undefined) return;
+  const line = 'plugin-store.powerfulUnsigned: allow in the SKU would let it';
+  const reason = `no trusted key signed it, and it ${power}; ${line}`;
   throw new CoreError('SIGNATURE_INVALID', { what: `plugin ${plugin}`, plugin, reason });
 }
 

@@ -45,6 +45,8 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
       'UNSIGNED_TRUSTED',
       `plugins that no trusted key signed may run at level ${config.unsignedIsolation}, where they can do everything that the Core can`,
     );
+  else if (config.powerfulUnsigned === 'allow')
+    report.warn('UNSIGNED_TRUSTED', 'plugins that no trusted key signed may have powerful services and hooks');
   if (config.signatures !== 'warn' || config.trustedKeys.length === 0) return;
   for (const [id, plugin] of Object.entries(plugins)) {
     const folder = join(place, id, versionFolder(plugin));

@@ -57,7 +57,7 @@ const CLAIMS: JsonSchema = {
     isolation: { ...ISOLATION, description: 'where it runs; only a process is a wall' },
     capabilities: { ...TEXTS, description: 'host powers, the network among them' },
     files: { type: 'object', properties: { read: TEXTS, write: TEXTS }, description: 'files beside its own' },
-    services: { ...TEXTS, description: 'services with which it acts for others' },
+    services: { ...TEXTS, description: 'powerful services that it claims, the greatest risk first' },
     taps: { ...TEXTS, description: 'hooks that see or change what others do' },
   },
 };

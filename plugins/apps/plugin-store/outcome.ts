@@ -61,6 +61,6 @@ export interface Admitted {
   readonly news: readonly News[];
 }
 
-export function versionOf({ version, hash, isolation, config }: InstalledVersion): InstalledVersion {
-  return { version, hash, isolation, config };
+export function versionOf({ version, hash, isolation, config, granted }: InstalledVersion): InstalledVersion {
+  return { version, hash, isolation, config, ...(granted && { granted }) };
 }

@@ -1,6 +1,6 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import {
   formerOf,
   type Installed,
@@ -84,7 +84,7 @@ export class PluginStore {
     await this.#parts.state.write({ plugins: Object.fromEntries(forgiven), rolledBack });
   }
 
-  verify(manifest: { readonly id: string }, directory: string): Promise<void> {
+  verify(manifest: PluginManifest, directory: string): Promise<void> {
     const { place, config } = this.#parts;
     const plugin = this.installed.plugins[manifest.id];
     return verifyInstalled(manifest, directory, { place, plugin, limits: this.#limits, policy: config });

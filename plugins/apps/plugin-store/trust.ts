@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
 import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
-import { checkUnsignedLevel } from './claims.ts';
+import { checkUnsignedLevel, checkUnsignedPower, claimsOf, type PowerfulUnsigned } from './claims.ts';
 
 export interface TrustPolicy {
   readonly signatures: 'off' | 'warn' | 'require';
   readonly trustedKeys: readonly string[];
   /** The least isolation of what no trusted key signed. */
   readonly unsignedIsolation: Isolation;
+  /** May it have powerful services and hooks? */
+  readonly powerfulUnsigned: PowerfulUnsigned;
 }
 
 /** Fingerprint of the trusted key that signed the tree in the folder; undefined where it is unsigned and may be. Throws SIGNATURE_INVALID. */
@@ -50,10 +52,11 @@ export interface Verification {
  * Throws PLUGIN_CHANGED, which names the first file that differs, SIGNATURE_INVALID and ISOLATION_UNSUPPORTED.
  */
 export async function verifyInstalled(
-  { id }: Pick<PluginManifest, 'id'>,
+  manifest: PluginManifest,
   directory: string,
   { place, plugin, limits, policy }: Verification,
 ): Promise<void> {
+  const { id } = manifest;
   const below = join(place, id, '/');
   if (!directory.startsWith(below)) return;
   const refuse = (reason: string) => new CoreError('PLUGIN_CHANGED', { plugin: id, reason });
@@ -70,5 +73,7 @@ export async function verifyInstalled(
   // Two entries may share the files and differ in the level.
   const live = plugin && liveVersion(plugin);
   const { isolation } = live && versionFolder(live) === name ? live : version;
-  if (signer === undefined) checkUnsignedLevel(id, isolation, policy.unsignedIsolation);
+  if (signer !== undefined) return;
+  checkUnsignedLevel(id, isolation, policy.unsignedIsolation);
+  checkUnsignedPower(id, claimsOf(manifest, isolation), policy.powerfulUnsigned);
 }

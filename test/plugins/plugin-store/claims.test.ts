@@ -4,7 +4,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import type { CoreError } from '@device-core/plugin-api';
+import type { CoreError, PluginManifest } from '@device-core/plugin-api';
+import { contractIds, contractOf } from '@device-core/plugin-api/inside/contracts';
+import { readInstalled } from '@device-core/plugin-api/inside/installed';
 import { filesOf, PLUGIN_PACKAGE, readTree, signTree } from '@device-core/plugin-api/inside/packages';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
@@ -33,6 +35,8 @@ const refusal = async (work: Promise<unknown>): Promise<CoreError> =>
     () => assert.fail('it was taken'),
     (error) => error,
   );
+
+const servicesOf = (access: string) => contractIds().filter((id) => contractOf(id)?.access === access);
 
 const CLAIMING: readonly (readonly [what: string, manifest: string, line: string])[] = [
   ['all files to read', 'files: { read: [/] }', 'reads /'],
@@ -118,25 +122,14 @@ describe('a package without a trusted signature gets no power of the Core', () =
   const powers: readonly (readonly [string, PackageOptions, object, string, RegExp])[] = [
     ['a place in the Core', {}, { isolation: 'inline' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
     ['a thread of the Core', {}, { isolation: 'worker' }, 'ISOLATION_UNSUPPORTED', /level process at least/],
-    ...[
-      'identity',
-      'grants',
-      'event-bus',
-      'plugin-manager',
-      'processes',
-      'apps',
-      'app-sockets',
-      'app-supervisor',
-      'config',
-      'functions',
-    ].map(
+    ...servicesOf('powerful').map(
       (service) =>
         [
           `service ${service}`,
           { manifest: [`optional: { ${service}: ^1.0.0 }`] },
           {},
           'SIGNATURE_INVALID',
-          new RegExp(`no plugin gets service ${service}`),
+          new RegExp(`it ${contractOf(service)?.does} \\(service ${service}\\); plugin-store.powerfulUnsigned: allow`),
         ] as const,
     ),
     ...['log.line', 'operation.before', 'plugin.load', 'plugin.verify', 'session.open', 'function.call'].map(
@@ -146,7 +139,7 @@ describe('a package without a trusted signature gets no power of the Core', () =
           { manifest: [`taps: [${tap}]`] },
           {},
           'SIGNATURE_INVALID',
-          new RegExp(`no plugin gets hook ${tap}`),
+          new RegExp(`it takes part in hook ${tap}; plugin-store.powerfulUnsigned: allow`),
         ] as const,
     ),
   ];
@@ -166,6 +159,39 @@ describe('a package without a trusted signature gets no power of the Core', () =
       assert.equal((await store.install(folder, { ...request, accept: details.digest })).state, 'probation');
     });
   }
+
+  test('a SKU may let the operator grant powerful services to an unsigned plugin, the greatest risk first', async () => {
+    await using store = await startStore({ powerfulUnsigned: 'allow' });
+    const folder = packages.folder({ manifest: ['optional: { timers: ^1.0.0, audio: ^1.0.0, sensors: ^1.0.0 }'] });
+    const { code, details } = await refusal(store.install(folder));
+    assert.equal(code, 'CLAIMS_UNACCEPTED');
+    const audio = 'hears the microphone and plays sound (service audio)';
+    assert.deepEqual(details.added, [audio, 'sets and silences timers (service timers)']);
+    await store.install(folder, { accept: details.digest });
+    const { plugins } = readInstalled(store.host.device.paths.var).installed;
+    assert.deepEqual(plugins.guest?.granted, ['audio', 'timers']);
+    const wider = ['optional: { timers: ^1.0.0, audio: ^1.0.0, panel: ^1.0.0 }'];
+    const upgrade = await refusal(store.install(packages.folder({ version: '2.0.0', manifest: wider })));
+    assert.deepEqual(upgrade.details.added, ['draws over everything and sees the whole screen (service panel)']);
+  });
+
+  for (const service of servicesOf('tree'))
+    test(`service ${service}: never granted`, async () => {
+      await using store = await startStore({ trustedKeys, powerfulUnsigned: 'allow' });
+      for (const line of [`optional: { ${service}: ^1.0.0 }`, `requires: { ${service}: ^1.0.0 }`]) {
+        const { code, message } = await refusal(store.install(await signed({ manifest: [line] }), { check: true }));
+        assert.equal(code, 'SERVICE_DENIED', message);
+        assert.match(message, /no line of a manifest/);
+      }
+    });
+
+  test('an installed plugin provides no contract of the Core', async () => {
+    await using store = await startStore({ trustedKeys });
+    for (const service of contractIds()) {
+      const folder = await signed({ manifest: [`provides: { ${service}: 1.0.0 }`] });
+      assert.equal((await refusal(store.install(folder, { check: true }))).code, 'SERVICE_DENIED', service);
+    }
+  });
 
   test('a SKU may trust unsigned packages, and its health says so', async () => {
     await using store = await startStore({ unsignedIsolation: 'inline' });
@@ -187,11 +213,19 @@ describe('a package without a trusted signature gets no power of the Core', () =
     const at = `${join(store.place, 'guest', name)}/`;
     const { verifyInstalled } = await import('../../../plugins/apps/plugin-store/trust.ts');
     const [plugin] = (await store.call('plugins.installed')).plugins as never[];
-    const policy = { signatures: 'warn', trustedKeys, unsignedIsolation: 'process' } as const;
+    const policy = {
+      unsignedIsolation: 'process',
+      powerfulUnsigned: 'refuse',
+      signatures: 'warn',
+      trustedKeys,
+    } as const;
     const limits = { files: 100, bytes: 1_000_000 };
-    await assert.rejects(verifyInstalled({ id: 'guest' }, at, { place: store.place, plugin, limits, policy }), {
-      code: 'ISOLATION_UNSUPPORTED',
-    });
+    await assert.rejects(
+      verifyInstalled({ id: 'guest' } as PluginManifest, at, { place: store.place, plugin, limits, policy }),
+      {
+        code: 'ISOLATION_UNSUPPORTED',
+      },
+    );
   });
 });
 

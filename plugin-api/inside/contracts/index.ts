@@ -1,0 +1,26 @@
+/** The contracts of plugin-api as the border of guests knows them: access and members, from the sources and not from what a plugin says. */
+import type { Contract } from './contract.ts';
+import { CONTRACTS } from './table.ts';
+
+export { ACTORS, type Actor, FOR_APPS } from './acts.ts';
+
+/** Undefined for a contract of an author, which plugin-api does not know. */
+export function contractOf(service: string): Contract | undefined {
+  return Object.hasOwn(CONTRACTS, service) ? CONTRACTS[service] : undefined;
+}
+
+export function contractIds(): readonly string[] {
+  return Object.keys(CONTRACTS);
+}
+
+/** The risk of a powerful claim: the greatest one is 0, and is shown first. */
+export function riskOf(service: string): number {
+  const at = RISKS.indexOf(service);
+  return at < 0 ? RISKS.length : at;
+}
+
+/** What acts on people stands before what acts on the device, and that before what acts on its surroundings. */
+const RISKS: readonly string[] = [
+  ...['panel', 'audio', 'audio-device', 'echo-canceller', 'voice', 'prompts', 'inputs', 'renderers', 'display'],
+  ...['apps', 'config', 'functions', 'intents', 'speech', 'network', 'endpoints', 'bridge', 'bridge-port'],
+];
