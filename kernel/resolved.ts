@@ -21,6 +21,8 @@ export interface PluginEntry {
   readonly programs?: readonly ProgramDeclaration[];
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
+  /** It was installed on the device, by plugin-store: neither the Core nor the SKU has it. */
+  readonly installed?: true;
   readonly isolation: Isolation;
   /** The worker that it shares, and the megabytes of heap that all who share it have together. */
   readonly share?: { readonly name: string; readonly heapMB: number };
