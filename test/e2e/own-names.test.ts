@@ -33,7 +33,12 @@ const TRIES: readonly (readonly [what: string, row: object, code: string, reason
   ['a name in capitals', { name: 'aArdvark.list' }, 'OPERATION_CONFLICT', /begin with aardvark\./],
   ['a path of the Core', { rest: { method: 'GET', path: '/apps' } }, 'OPERATION_CONFLICT', /path \/apps has to lie/],
   ['any path', { rest: { method: 'GET', path: '/:x' } }, 'OPERATION_CONFLICT', /path \/:x has to lie below \/aardvark/],
-  ['a path beside its own', { rest: { method: 'POST', path: '/aardvarks/x' } }, 'OPERATION_CONFLICT', /has to lie below/],
+  [
+    'a path beside its own',
+    { rest: { method: 'POST', path: '/aardvarks/x' } },
+    'OPERATION_CONFLICT',
+    /has to lie below/,
+  ],
   ['a command of the Core', { cli: { command: 'app list' } }, 'OPERATION_CONFLICT', /command app list has to begin/],
   ['another word for it', { cli: { aliases: ['why'] } }, 'OPERATION_CONFLICT', /command why has to begin/],
   ['callers without identity', { anonymous: true }, 'CAPABILITY_DENIED', /capabilities: \[operations\.anonymous\]/],
@@ -73,7 +78,10 @@ class Device implements AsyncDisposable {
   core!: Core;
 
   async start(): Promise<this> {
-    const store = { version: '^1.0.0', config: { probationMs: 100, unsignedIsolation: 'worker', leastIsolation: 'worker' } };
+    const store = {
+      version: '^1.0.0',
+      config: { probationMs: 100, unsignedIsolation: 'worker', leastIsolation: 'worker' },
+    };
     this.core = await startCore({ plugins: { ...PLUGINS, 'plugin-store': store }, root: this.root });
     return this;
   }

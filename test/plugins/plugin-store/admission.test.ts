@@ -54,7 +54,12 @@ describe('a plugin is refused before it runs', () => {
     ['that wants to own a hook', { manifest: ['hooks: [health.collect]'] }, 'MANIFEST_INVALID', /owned by system/],
     ['of a name that is reserved', { id: 'kernel' }, 'PLUGIN_CONFLICT', /reserved/],
     ['of the name of a plugin of the tree', { id: 'spi' }, 'PLUGIN_CONFLICT', /a plugin of the Core has this id/],
-    ['of a word of the Core', { id: 'session' }, 'PLUGIN_CONFLICT', /sessions, a name of the Core \(id in plugin\.yaml\)/],
+    [
+      'of a word of the Core',
+      { id: 'session' },
+      'PLUGIN_CONFLICT',
+      /sessions, a name of the Core \(id in plugin\.yaml\)/,
+    ],
     ['of a name like that of the tree', { id: 'app-st0re' }, 'PLUGIN_CONFLICT', /looks like that of plugin app-store/],
     ['of a name like that of the SKU', { id: 'lamps' }, 'PLUGIN_CONFLICT', /looks like that of plugin lamp/],
     [
@@ -63,7 +68,12 @@ describe('a plugin is refused before it runs', () => {
       'PLUGIN_CONFLICT',
       /system\.power is no topic of this plugin.*plugin\.guest\.\* \(publishes\.0 in plugin\.yaml\)/,
     ],
-    ['that publishes all topics', { manifest: ["publishes: ['**']"] }, 'PLUGIN_CONFLICT', /\*\* is no topic of this plugin/],
+    [
+      'that publishes all topics',
+      { manifest: ["publishes: ['**']"] },
+      'PLUGIN_CONFLICT',
+      /\*\* is no topic of this plugin/,
+    ],
     [
       'with a command of the Core',
       { manifest: ['programs: [{ command: app list, summary: s, main: ./index.mjs }]'] },
