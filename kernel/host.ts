@@ -51,6 +51,7 @@ export class PluginRun {
     const meter = parts.watch.usage.of(id);
     meter.limit(entry.budget);
     meter.outside = !entry.tree;
+    meter.installed = entry.installed === true;
     meter.guest = {};
     meter.folder = entry.isolation === 'inline' ? dirname(entry.main) : undefined;
     const scope = new PluginScope(id, log, { meter, clock: parts.clock });

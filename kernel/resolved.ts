@@ -21,6 +21,8 @@ export interface PluginEntry {
   readonly programs?: readonly ProgramDeclaration[];
   /** It lives below plugins/ of this Core. */
   readonly tree: boolean;
+  /** It was installed on the device, by plugin-store: neither the Core nor the SKU has it. */
+  readonly installed?: true;
   readonly isolation: Isolation;
   /** Powerful services that were granted at the install, of a plugin that was installed on the device. */
   readonly granted?: readonly string[];

@@ -15,6 +15,7 @@ import { housePicture } from './generator/house.ts';
 import { type Input, readManifests } from './generator/input.ts';
 import { manifestsPage } from './generator/manifests.ts';
 import { readTables } from './generator/operation-tables.ts';
+import { RESERVED_FILES } from './generator/reserved.ts';
 import { restPage, restPages } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
 import { SCENE_FILES, scenesPage } from './generator/scenes.ts';
@@ -36,6 +37,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'rpc.md': rpcPage,
   'scenes.md': scenesPage,
   'services.md': servicesPage,
+  ...RESERVED_FILES,
   ...SCENE_FILES,
   ...SHARED_FILES,
   'variants.md': variantsPage,

@@ -15,6 +15,7 @@ import {
 } from '@device-core/plugin-api';
 import { type InstalledLine, installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
 import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
+import { foreignNames, reservedNames } from '@device-core/plugin-api/inside/own-names';
 import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
 import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
@@ -85,6 +86,8 @@ class SkuCheck {
   #sku: Lines | undefined;
   #removed: SkuFamily['removed'] = new Map();
   #simulated = false;
+  /** Lines of plugins that were installed on the device. */
+  #overlaid: Lines | undefined;
   #disabled: readonly string[] = [];
   /** Settings of the device, and their file. */
   #overrides: PluginOverrides = {};
@@ -179,6 +182,7 @@ class SkuCheck {
     const { installed, file, line, problem } = readInstalled(state);
     const at = (path: YamlPath) => ({ file, line: line(path) });
     const lines: Lines = { file, at, value: { plugins: installedLines(installed) } };
+    this.#overlaid = lines;
     if (problem) this.report('nothing', lines, [], problem.code, problem.message);
     this.#disabled = installed.disabled;
     const settings = readPluginSettings(state);
@@ -240,6 +244,7 @@ class SkuCheck {
     const entry = {
       ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
       ...('granted' in line && { granted: (line as InstalledLine).granted }),
+      ...(sku === this.#overlaid && { installed: true as const }),
       ...(share !== undefined && { share: { name: share, heapMB: 0 } }),
       ...(manifest.programs && { programs: manifest.programs.map((one) => programOf(file, one)) }),
       budget: { ...manifest.budget, ...line.budget },
@@ -279,7 +284,8 @@ class SkuCheck {
     const { value } = source;
     if (value.id !== id) refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${id}`);
     if (value.flags) this.#flags.set(id, source);
-    for (const { path, code, message } of manifestProblems(value)) refuse(source, path, code, message);
+    const foreign = sku === this.#overlaid ? foreignNames(value, reservedNames(TREE)) : [];
+    for (const { path, code, message } of [...manifestProblems(value), ...foreign]) refuse(source, path, code, message);
     if (!existsSync(resolve(dirname(file), value.main)))
       refuse(source, ['main'], 'MANIFEST_INVALID', `${value.main} does not exist`);
     for (const [index, { main }] of (value.programs ?? []).entries()) {

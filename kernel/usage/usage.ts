@@ -24,6 +24,7 @@ type Counter = { -readonly [K in keyof CallbackUsage]: CallbackUsage[K] };
 export class PluginMeter implements ServiceUser {
   readonly plugin: string;
   outside = false;
+  installed = false;
   /** Folder of its code, if it runs in this thread. */
   folder: string | undefined;
   #budget = DEFAULT_BUDGET;

@@ -12,6 +12,7 @@ type Root =
   | 'storage-scoped'
   | 'functions'
   | 'events'
+  | 'operations'
   | 'system';
 
 /** `root[.area][:scope]`, for example `bridges.spi:flash`. */
@@ -99,6 +100,8 @@ export const CAPABILITIES: readonly CapabilityInfo[] = [
   },
   { id: 'events.publish', summary: 'publish at every priority an app may use', class: 'sensitive' },
   { id: 'events.publish.high', summary: 'publish events of priority high', class: 'sensitive' },
+  { id: 'operations.anonymous', summary: 'add operations for callers without identity', class: 'oem' },
+  { id: 'operations.sensitive', summary: 'ask people to confirm its own acts, in its words', class: 'oem' },
   { id: 'system', summary: 'administer the device', class: 'oem' },
   { id: 'system.apps', summary: 'install, start and stop apps', class: 'oem' },
   { id: 'system.update', summary: 'update the Core', class: 'oem' },

@@ -41,6 +41,8 @@ export interface ServiceUser {
   readonly plugin: string;
   /** It came from outside of the Core: it speaks for itself alone, whatever caller it names. */
   readonly outside?: boolean;
+  /** It was installed on the device and is no part of the product: it has names below its id alone (docs/adr/0178). */
+  readonly installed?: boolean;
   /** The function of the user, its time accounted to it. */
   measured<A extends readonly unknown[], R>(kind: CallbackKind, fn: (...args: A) => R): (...args: A) => R;
   /** A callback of the user failed. */

@@ -12,6 +12,8 @@ export interface Input {
   readonly operations: readonly OperationInfo[];
   readonly streams: readonly StreamInfo[];
   readonly manifests: readonly PluginManifest[];
+  /** Names of metrics. */
+  readonly metrics: readonly string[];
   /** Programs of devicectl that the tree declares, and their modules by command. */
   readonly programs: {
     readonly places: readonly ProgramPlace[];

@@ -69,6 +69,38 @@ function check(given: unknown, rules: typeof OPERATION, user: ServiceUser | unde
   throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${what} (plugin ${user.plugin})` : what });
 }
 
+/** Values in one operation of an author from outside, and how deep they lie. */
+const MOST_VALUES = 10_000;
+const DEEPEST = 64;
+
+/**
+ * Throws OPERATION_CONFLICT for an operation from outside that is more than data: one with a getter, with a function beside run() and about(), too deep
+ * or with too many values.
+ */
+export function checkSize(given: object, user: ServiceUser): void {
+  let values = 0;
+  const faultOf = (value: unknown, path: string, depth: number): string | undefined => {
+    values++;
+    if (values > MOST_VALUES) return `it has more than ${MOST_VALUES} values`;
+    if (typeof value === 'function') return `${path} is a function, and has to be data`;
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (depth > DEEPEST) return `${path.slice(0, 60)} lies more than ${DEEPEST} deep`;
+    for (const member of Object.keys(value)) {
+      const { get, value: inner } = Object.getOwnPropertyDescriptor(value, member) ?? {};
+      const place = path === '' ? member : `${path}.${member}`;
+      if (get) return `${place.slice(0, 60)} is a getter, and has to be a value`;
+      if (path === '' && (member === 'run' || member === 'about')) continue;
+      const fault = faultOf(inner, place.slice(0, 200), depth + 1);
+      if (fault !== undefined) return fault;
+    }
+    return undefined;
+  };
+  const fault = faultOf(given, '', 0);
+  const { name } = given as { readonly name?: unknown };
+  if (fault !== undefined)
+    throw new CoreError('OPERATION_CONFLICT', { name: shown(name), what: `${fault} (plugin ${user.plugin})` });
+}
+
 const wrongName = (name: unknown): string | undefined => (typeof name === 'string' ? undefined : 'its name is no text');
 
 function wrongMember(given: Readonly<Record<string, unknown>>, rules: typeof OPERATION): string | undefined {

@@ -4,6 +4,7 @@ import { checkedTrace, Tracer } from '../../kits/tracing/index.ts';
 import type { Invocation, Operations } from '../../services/operations.ts';
 import { Gate, type GateOptions } from './gate.ts';
 import { InFlight } from './in-flight.ts';
+import { checkOwnOperation, checkOwnStream } from './own.ts';
 import { Schemas } from './schema.ts';
 import { Table } from './table.ts';
 
@@ -35,9 +36,16 @@ export function operationGate(options: OperationGateOptions): OperationGate {
     inFlight.endAll((call) => call.name === entry.name, 'its plugin is stopping'),
   );
   const gate = new Gate(table, inFlight, options);
+  const judge = { table, capabilities, refused: options.refused };
   const serviceFor = (user?: ServiceUser): Operations => ({
-    add: (operation) => table.add(operation, user),
-    addStream: (endpoint) => table.addStream(endpoint, user),
+    add(operation) {
+      checkOwnOperation(operation, user, judge);
+      return table.add(operation, user);
+    },
+    addStream(endpoint) {
+      checkOwnStream(endpoint, user, judge);
+      return table.addStream(endpoint, user);
+    },
     list: async () => table.list(),
     streams: async () => table.streams(),
     watch: (listener) => table.watch(listener),

@@ -1,6 +1,7 @@
 /** Does a plugin fit among those that are there? */
 import { fileURLToPath } from 'node:url';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
+import { foreignNames, looksLike, reservedNames } from '@device-core/plugin-api/inside/own-names';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { satisfies } from '@device-core/plugin-api/kits/versions';
 import { device } from '@device-core/plugin-api/services/device';
@@ -12,7 +13,8 @@ import { LEVELS } from './claims.ts';
 
 const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));
 const RESERVED: readonly string[] = ['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous'];
-const TREE = treeManifests(fileURLToPath(new URL('../../../', import.meta.url)));
+const CHECKOUT = fileURLToPath(new URL('../../../', import.meta.url));
+const TREE = treeManifests(CHECKOUT);
 
 export interface Surroundings {
   /** Every plugin of the running set. */
@@ -28,6 +30,11 @@ export function checkFit(manifest: PluginManifest, isolation: Isolation, around:
   const { id, provides = {}, requires = {} } = manifest;
   const others = around.running.filter((one) => one.id !== id);
   checkName(id, around);
+  const [foreign] = foreignNames(manifest, reservedNames(CHECKOUT));
+  if (foreign) {
+    const reason = `${foreign.message} (${foreign.path.join('.')} in plugin.yaml)`;
+    throw new CoreError('PLUGIN_CONFLICT', { verb: 'install', plugin: id, reason });
+  }
   checkIsolation(manifest, isolation, around.leastIsolation);
   for (const service of Object.keys(provides)) {
     const other = KERNEL.has(service) ? 'the kernel' : others.find((one) => service in one.provides)?.id;
@@ -69,6 +76,10 @@ function checkName(id: string, { running, installed }: Surroundings): void {
   if (RESERVED.includes(id)) throw refuse('the name is reserved');
   if (isOfTree(id)) throw refuse('a plugin of the Core has this id');
   if (!installed.has(id) && running.some((one) => one.id === id)) throw refuse('a plugin of the SKU has this id');
+  const near = [...TREE.keys(), ...running.map((one) => one.id), ...installed].find(
+    (other) => other !== id && looksLike(other) === looksLike(id),
+  );
+  if (near !== undefined) throw refuse(`its id looks like that of plugin ${near}`);
 }
 
 /** Is it a plugin that comes with the Core, whether this SKU has it or not? */

@@ -41,6 +41,8 @@ export interface Look {
   readonly shown: (text: string) => string;
   /** True for names from any plugin: a name with the text of a secret is refused, because it has no room for a replacement. */
   readonly outside?: boolean;
+  /** Beginning that each name has to have. */
+  readonly prefix?: string | undefined;
 }
 
 const isShown = (name: string, { shown, outside }: Look) => !outside || shown(name) === name;
@@ -87,6 +89,8 @@ function readInfo({ name, kind, unit, description, level, why, bounds }: Members
   if (typeof name !== 'string' || name.length > LONGEST_NAME || !NAME.test(name))
     return `the name ${told(String(name), look)}`;
   if (!isShown(name, look)) return 'a name that may hold a secret';
+  if (look.prefix !== undefined && !name.startsWith(look.prefix))
+    return `the name ${name}, which has to begin with ${look.prefix}`;
   if (!KINDS.has(kind)) return `the kind of ${name}`;
   if (typeof unit !== 'string' || !UNIT.test(unit) || !isShown(unit, look)) return `the unit of ${name}`;
   if (!LEVELS.has(level)) return `the level of ${name}`;

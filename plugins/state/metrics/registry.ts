@@ -7,6 +7,7 @@ import {
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
+import { metricPrefix } from '@device-core/plugin-api/inside/own-names';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { SecretScan } from '@device-core/plugin-api/services/secrets';
 import { Meter, type MetricData, type MetricSource, type Metrics } from '@device-core/plugin-api/telemetry';
@@ -26,6 +27,8 @@ interface Source {
   readonly perMetric?: number;
   /** True for a source outside of the tree. Names of the tree are known, and a secret of an app must not remove them. */
   readonly outside: boolean;
+  /** Beginning of the names of an installed plugin. */
+  readonly prefix?: string;
   /** Its last answer is still to come. */
   busy: boolean;
   /** Why it was left out of the last look. */
@@ -77,7 +80,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
     return {
       register: async (source) => {
         const collect = user.measured('hook', () => source.collect());
-        return this.add(user.plugin, { collect }, undefined, user.outside);
+        return this.add(user.plugin, { collect }, undefined, user);
       },
       collect: () => this.collect(),
     };
@@ -89,14 +92,15 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
   }
 
   /** Throws PARAMS_INVALID. */
-  add(plugin: string, given: MetricSource, perMetric?: number, outside = false): Disposable {
+  add(plugin: string, given: MetricSource, perMetric?: number, user?: ServiceUser): Disposable {
     const of = [...this.#sources].filter((one) => one.plugin === plugin).length;
     if (of >= MOST_OF_A_PLUGIN)
       throw new CoreError('PARAMS_INVALID', { where: 'source', reason: `${plugin} has ${MOST_OF_A_PLUGIN} of them` });
     const source: Source = {
-      ...{ plugin, outside, last: new Map(), busy: false, failures: 0, left: [] },
+      ...{ plugin, outside: user?.outside === true, last: new Map(), busy: false, failures: 0, left: [] },
       collect: () => given.collect(),
       ...(perMetric !== undefined && { perMetric }),
+      ...(user?.installed && { prefix: metricPrefix(plugin) }),
     };
     this.#sources.add(source);
     return {
@@ -181,9 +185,9 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
   }
 
   #take(source: Source, answer: unknown, shown?: Look['shown']): void {
-    const { plugin, outside } = source;
+    const { plugin, outside, prefix } = source;
     try {
-      const { metrics, refused, why } = readMetrics(answer, shown && { shown, outside });
+      const { metrics, refused, why } = readMetrics(answer, { shown: shown ?? ((text) => text), outside, prefix });
       const { beyond, other } = this.#table.add(plugin, metrics, source.last, source.perMetric);
       const count = refused + other.length + [...beyond.values()].reduce((sum, one) => sum + one, 0);
       if (count > 0) this.#left.add(count);

@@ -54,6 +54,32 @@ describe('a plugin is refused before it runs', () => {
     ['that wants to own a hook', { manifest: ['hooks: [health.collect]'] }, 'MANIFEST_INVALID', /owned by system/],
     ['of a name that is reserved', { id: 'kernel' }, 'PLUGIN_CONFLICT', /reserved/],
     ['of the name of a plugin of the tree', { id: 'spi' }, 'PLUGIN_CONFLICT', /a plugin of the Core has this id/],
+    [
+      'of a word of the Core',
+      { id: 'session' },
+      'PLUGIN_CONFLICT',
+      /sessions, a name of the Core \(id in plugin\.yaml\)/,
+    ],
+    ['of a name like that of the tree', { id: 'app-st0re' }, 'PLUGIN_CONFLICT', /looks like that of plugin app-store/],
+    ['of a name like that of the SKU', { id: 'lamps' }, 'PLUGIN_CONFLICT', /looks like that of plugin lamp/],
+    [
+      'that publishes topics of the Core',
+      { manifest: ['publishes: [system.power]'] },
+      'PLUGIN_CONFLICT',
+      /system\.power is no topic of this plugin.*plugin\.guest\.\* \(publishes\.0 in plugin\.yaml\)/,
+    ],
+    [
+      'that publishes all topics',
+      { manifest: ["publishes: ['**']"] },
+      'PLUGIN_CONFLICT',
+      /\*\* is no topic of this plugin/,
+    ],
+    [
+      'with a command of the Core',
+      { manifest: ['programs: [{ command: app list, summary: s, main: ./index.mjs }]'] },
+      'PLUGIN_CONFLICT',
+      /command app list .* has to begin with guest/,
+    ],
     ['of the name of a plugin of the SKU', { id: 'lamp' }, 'PLUGIN_CONFLICT', /a plugin of the SKU has this id/],
     ['that provides what is there', { manifest: ['provides: { lamp: 2.0.0 }'] }, 'SERVICE_ALREADY_PROVIDED', /lamp/],
     [

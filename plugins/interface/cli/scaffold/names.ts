@@ -39,7 +39,11 @@ export class PluginNames {
 
   /** A template's text, written for this plugin. */
   fill(text: string): string {
-    return text.replaceAll('plugin-id', this.id).replaceAll('pluginId', this.camel).replaceAll('PluginId', this.pascal);
+    return text
+      .replaceAll('plugin_id', this.id.replaceAll('-', '_'))
+      .replaceAll('plugin-id', this.id)
+      .replaceAll('pluginId', this.camel)
+      .replaceAll('PluginId', this.pascal);
   }
 }
 

@@ -19,7 +19,7 @@ export const plugin = definePlugin({
     const { greeting, signWith } = host.config;
     // A metric: counted here, fetched when somebody looks.
     const meter = new Meter();
-    const greetings = meter.counter('device.plugin-id.greetings', {
+    const greetings = meter.counter('device.plugin_id.greetings', {
       unit: '{greeting}',
       description: 'Greetings that were said',
       level: 'usage',

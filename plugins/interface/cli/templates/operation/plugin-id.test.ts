@@ -60,7 +60,7 @@ test('a flag makes it short, a secret signs it, and a metric counts it', async (
   assert.equal(text, 'Hello!');
   assert.match(String(signature), /^[0-9a-f]{64}$/);
   const [counted] = (await sources[0]?.collect()) ?? [];
-  assert.deepEqual([counted?.name, counted?.points[0]?.value], ['device.plugin-id.greetings', 1]);
+  assert.deepEqual([counted?.name, counted?.points[0]?.value], ['device.plugin_id.greetings', 1]);
 });
 
 for (const [name, code] of [
