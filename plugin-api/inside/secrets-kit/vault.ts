@@ -1,6 +1,7 @@
 /** Vault of secrets: the common part of `secrets-file` and `secrets-keyring`. */
 import type { HealthReport } from '../../services/health.ts';
 import type { SecretKey } from './names.ts';
+import type { MovedSecret } from './transfer.ts';
 
 /** `locked`: the key is not there, or is another one. `failed`: what is kept cannot be read. */
 export interface VaultState {
@@ -39,6 +40,13 @@ export interface Vault {
     read(): Promise<{ readonly scopes: readonly string[]; readonly problem?: unknown; readonly durable?: boolean }>;
     /** Durable when it resolves; where it rejects it may be known until the device starts again. Throws the codes of a disk. */
     write(scopes: readonly string[]): Promise<void>;
+  };
+  /** Absent: a restart empties it. */
+  readonly stored?: {
+    /** Below `<var>`. */
+    readonly path: string;
+    /** That file with these secrets alone, under the key of this device. Nothing is written but a key where there is none. Throws SECRETS_LOCKED. */
+    sealed(secrets: Iterable<MovedSecret>): Promise<string>;
   };
   /** Adds to the health what is wrong beside its state. */
   tell(report: HealthReport): void | Promise<void>;
