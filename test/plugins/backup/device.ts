@@ -17,8 +17,14 @@ const manifest = join(import.meta.dirname, '../../../manifests/plugins/life/back
 /** Called instead of the service `apps`, where there is one. */
 type Borrow = Apps['borrow'];
 
-export async function start(sku = 'test', borrow?: Borrow, transfer?: SecretTransfer) {
-  const root = mkdtempSync(join(tmpdir(), 'bk-'));
+interface Beside {
+  readonly transfer: SecretTransfer;
+  /** Of the device whose secrets they are. */
+  readonly root: string;
+}
+
+export async function start(sku = 'test', borrow?: Borrow, { transfer, root: place }: Partial<Beside> = {}) {
+  const root = place ?? mkdtempSync(join(tmpdir(), 'bk-'));
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
   const info = {
