@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { archiveEnd, memberHeader, memberPadding, REPRODUCIBLE } from '@device-core/plugin-api/inside/packages';
-import { pieces } from './bytes.ts';
+import { PIECE, pieces } from './bytes.ts';
 import { type BackupLimits, type Head, TooMuch } from './head.ts';
 
 /** Names of members. What follows `state/` is the path below `<var>`. */
@@ -18,6 +18,7 @@ export interface Mark {
 export class ArchiveWriter {
   readonly #out: FileHandle;
   readonly limits: BackupLimits;
+  readonly #piece = Buffer.alloc(PIECE);
   #whole = createHash('sha256');
   #mtime = REPRODUCIBLE.mtime;
   #bytes = 0;
@@ -62,7 +63,7 @@ export class ArchiveWriter {
     if (this.#bytes + header.length + size + padding.length > bytes || this.#files >= files)
       throw new TooMuch(`it would hold more than ${bytes >> 20} MiB or ${files} files`);
     await this.#put(header);
-    for await (const piece of pieces(from, size)) await this.#put(piece);
+    for await (const piece of pieces(from, size, this.#piece)) await this.#put(piece);
     await this.#put(padding);
     this.#files += 1;
   }
