@@ -176,7 +176,9 @@ describe('the program age of Debian', { skip: without('age') }, () => {
     const long = `apps/com.example.tea/data/${'ü'.repeat(60)}/${'x'.repeat(90)}`;
     lay(one.state, { ...STATE, [long]: 'a long path' });
     await one.set('cloud.token', TEXT);
-    writeFileSync(join(folder, 'x.backup'), (await one.fetch(PHRASE)).archive);
+    const { archive } = await one.fetch(PHRASE);
+    assert.match(archive.toString('latin1', 0, 80), /^age-encryption\.org\/v1\n-> scrypt \S{22} 15\n/);
+    writeFileSync(join(folder, 'x.backup'), archive);
     // It asks a terminal, which script(1) is.
     const opens = (passphrase: string) =>
       spawnSync('script', ['-qec', 'age --decrypt --output x.tar x.backup', '/dev/null'], {
