@@ -2,17 +2,11 @@
 
 import { serviceRef } from '../../contract/service-ref.ts';
 import { CoreError, FOR_USER, reasonOf, type ServesEachUser } from '../../index.ts';
-import { checkText, isKey, partsOf, type SecretKey } from './names.ts';
+import { checkText, isKey, partsOf } from './names.ts';
 import type { SecretStore } from './store.ts';
-import type { Vault } from './vault.ts';
+import type { MovedSecret, Vault } from './vault.ts';
 
-export interface MovedSecret {
-  readonly key: SecretKey;
-  readonly text: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number;
-  readonly by: string;
-}
+export type { MovedSecret } from './vault.ts';
 
 export interface SecretTransfer {
   /**

@@ -1,7 +1,6 @@
 /** Vault of secrets: the common part of `secrets-file` and `secrets-keyring`. */
 import type { HealthReport } from '../../services/health.ts';
 import type { SecretKey } from './names.ts';
-import type { MovedSecret } from './transfer.ts';
 
 /** `locked`: the key is not there, or is another one. `failed`: what is kept cannot be read. */
 export interface VaultState {
@@ -20,6 +19,15 @@ export interface VaultRecord {
   readonly by: string;
   /** Size of its text, or somewhat more. */
   readonly bytes: number;
+}
+
+/** A secret on its way into a backup or out of it. */
+export interface MovedSecret {
+  readonly key: SecretKey;
+  readonly text: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly by: string;
 }
 
 export interface Vault {
