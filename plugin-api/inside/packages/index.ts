@@ -11,7 +11,16 @@ export {
   packageTarget,
   runsOn,
 } from '../../kits/program/offered-package.ts';
-export { archiveEnd, type MemberFields, member, REPRODUCIBLE } from './archive.ts';
+export {
+  archiveEnd,
+  type MemberFields,
+  type MemberHead,
+  member,
+  memberHeader,
+  memberPadding,
+  REPRODUCIBLE,
+  readMember,
+} from './archive.ts';
 export { APP_PACKAGE, type PackageKind, PLUGIN_PACKAGE } from './kind.ts';
 export { type NamedPackage, namedPackage } from './named.ts';
 export { type Packed, type PackOptions, packApp } from './pack.ts';

@@ -16,4 +16,4 @@ export {
 export { referencesIn } from './references.ts';
 export { type Served, type Serving, serveSecrets } from './serve.ts';
 export { LIMITS, type SecretTexts } from './store.ts';
-export type { Vault, VaultRecord, VaultState } from './vault.ts';
+export type { MovedSecret, Vault, VaultRecord, VaultState } from './vault.ts';

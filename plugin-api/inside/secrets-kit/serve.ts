@@ -10,6 +10,7 @@ import { missingOf, secretOperations } from './operations.ts';
 import { References } from './references.ts';
 import { startScan } from './scan.ts';
 import { SecretStore } from './store.ts';
+import { secretTransfer, transferOf } from './transfer.ts';
 import type { Vault } from './vault.ts';
 import { SecretViews } from './view.ts';
 
@@ -30,8 +31,8 @@ export interface Serving {
 }
 
 /**
- * In setup() of the plugin, with its vault looked at once. The manifest has: services `secrets` and `secret-scan`, optional service `apps`, and it publishes
- * `secrets.state`.
+ * In setup() of the plugin, with its vault looked at once. The manifest has: services `secrets`, `secret-scan` and `secret-transfer`, optional service `apps`, and
+ * it publishes `secrets.state`.
  */
 export async function serveSecrets(
   host: PluginHost<never>,
@@ -68,6 +69,7 @@ export async function serveSecrets(
     });
   });
   host.provide(secretScan, scanning.scan as never);
+  host.provide(secretTransfer, transferOf(store, vault) as never);
   host.provide(secrets, new SecretViews(store, references, log) as never);
   const reach = { store, references, capabilities: host.capabilities, apps: () => present };
   for (const row of secretOperations(reach)) scope.use(`operation ${row.name}`, operations.add(row));

@@ -21,6 +21,15 @@ export interface VaultRecord {
   readonly bytes: number;
 }
 
+/** A secret on its way into a backup or out of it. */
+export interface MovedSecret {
+  readonly key: SecretKey;
+  readonly text: string;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly by: string;
+}
+
 export interface Vault {
   readonly state: VaultState;
   /** Records of all secrets, also of a vault that is locked where they can be known. */
@@ -39,6 +48,13 @@ export interface Vault {
     read(): Promise<{ readonly scopes: readonly string[]; readonly problem?: unknown; readonly durable?: boolean }>;
     /** Durable when it resolves; where it rejects it may be known until the device starts again. Throws the codes of a disk. */
     write(scopes: readonly string[]): Promise<void>;
+  };
+  /** Absent: a restart empties it. */
+  readonly stored?: {
+    /** Below `<var>`. */
+    readonly path: string;
+    /** That file with these secrets alone, under the key of this device. Nothing is written but a key where there is none. Throws SECRETS_LOCKED. */
+    sealed(secrets: Iterable<MovedSecret>): Promise<string>;
   };
   /** Adds to the health what is wrong beside its state. */
   tell(report: HealthReport): void | Promise<void>;

@@ -2,8 +2,9 @@
 
 import { reasonOf } from '@device-core/plugin-api';
 import type { Apps } from '@device-core/plugin-api/services/apps';
-import { type ArchiveWriter, TooMuch } from './archive.ts';
+import { TooMuch } from './head.ts';
 import type { LeftOut } from './left-out.ts';
+import type { ArchiveWriter } from './writer.ts';
 
 interface Waiting {
   readonly app: string;

@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { definePlugin, whileThere } from '@device-core/plugin-api';
+import { secretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
 import { machine } from '@device-core/plugin-api/services/machine';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { BACKUP_LIMITS, type BackupLimits } from './archive.ts';
 import { Backups } from './backups.ts';
+import { BACKUP_LIMITS, type BackupLimits } from './head.ts';
 import { backupOperations } from './operations.ts';
 
 const TREE = fileURLToPath(new URL('../../..', import.meta.url));
@@ -19,8 +20,10 @@ export const makeBackup = (limits: BackupLimits = BACKUP_LIMITS) =>
     async setup(host, services) {
       const { scope, clock, log } = host;
       const info = await services.device.info();
-      const backups = new Backups(info, TREE, { now: () => clock.now(), apps: whileThere(host, apps), log, limits });
-      const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine) };
+      const secrets = whileThere(host, secretTransfer);
+      const now = () => clock.now();
+      const backups = new Backups(info, TREE, { now, apps: whileThere(host, apps), secrets, log, limits });
+      const parts = { device: info, tree: TREE, backups, machine: whileThere(host, machine), secrets, log };
       for (const operation of backupOperations(parts)) scope.use(operation.name, services.operations.add(operation));
       host.tap('health.collect', (report) => {
         const act = pendingAct(info.paths.var);

@@ -1,11 +1,12 @@
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import type { SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import { exactly, STORAGE_ERRORS, textOf } from '@device-core/plugin-api/operation-kit';
 import { orderPending, pendingAct } from '@device-core/plugin-api/pending-state';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { Machine } from '@device-core/plugin-api/services/machine';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import { BACKUP_LIMITS, LIMITS } from './archive.ts';
 import { type Backups, PART_BYTES } from './backups.ts';
+import { BACKUP_LIMITS, LONGEST } from './head.ts';
 import { formsOf } from './places.ts';
 import { layOut } from './restoring.ts';
 
@@ -14,12 +15,15 @@ export interface Parts {
   readonly tree: string;
   readonly backups: Backups;
   readonly machine: () => Machine | undefined;
+  readonly secrets: () => SecretTransfer | undefined;
+  readonly log: Logger;
 }
 
 const TEXT: JsonSchema = { type: 'string' };
 const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f-]{36}$' };
 const PASSPHRASE: JsonSchema = { type: 'string', maxLength: 256, description: 'absent or empty: none' };
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
+const SECRETS_LEFT = { ...TEXT, description: 'why the secrets of the backup are not put back' } as const;
 const LONG_MS = 600_000;
 const RESTARTS = {
   restarts: { type: 'boolean', description: 'false: it happens when somebody starts the Core again' },
@@ -71,8 +75,8 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     description:
       'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. ' +
       `An app with more than ${BACKUP_LIMITS.app.bytes >> 20} MiB or ${BACKUP_LIMITS.app.entries} files and folders is left out and named, and so is one that finds no room. ` +
-      'With a passphrase every file is sealed; ' +
-      'without one nothing is, and files that may hold secrets are left out and named.',
+      'It is a plain tar. With a passphrase it holds secrets, too, and is sealed as a file of age; ' +
+      'without one files that may hold secrets are left out and named.',
     capability: 'system.backup',
     params: exactly({ passphrase: PASSPHRASE }, []),
     result: exactly({
@@ -111,7 +115,7 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     params: exactly({ file: { ...TEXT, description: 'where the body lies; made by the front end' } }),
     result: exactly({ upload: ID, bytes: COUNT }),
     rpc: false,
-    rest: { method: 'POST', path: '/system/restore/uploads', raw: true, bodyLimit: LIMITS.bytes },
+    rest: { method: 'POST', path: '/system/restore/uploads', raw: true, bodyLimit: LONGEST },
     cli: { hide: true },
     errors: [...STORAGE_ERRORS, 'BUSY', 'TIMEOUT'],
     timeoutMs: LONG_MS,
@@ -122,11 +126,11 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     sensitive: { act: 'put a backup in the place of everything that is kept on the device' },
     summary: 'Put a backup in the place of the state of the device',
     description:
-      'It is laid out beside the state and checked whole. A damaged one, one of another SKU or of a newer Core is refused, and nothing is touched. ' +
+      'It is laid out beside the state and checked whole. Its secrets are sealed with the key of this device. A damaged one, one of another SKU or of a newer Core is refused, and nothing is touched. ' +
       'The next start exchanges the two before anything is open.',
     capability: 'system.backup',
     params: exactly({ upload: ID, passphrase: PASSPHRASE }, ['upload']),
-    result: exactly({ files: COUNT, ...RESTARTS }, ['files', 'restarts']),
+    result: exactly({ files: COUNT, ...RESTARTS, secretsLeft: SECRETS_LEFT }, ['files', 'restarts']),
     rest: { method: 'POST', path: '/system/restore', status: 202 },
     cli: { hide: true },
     errors: ['BACKUP_INVALID', 'CANCELLED', 'BUSY', 'TIMEOUT', ...STORAGE_ERRORS],
@@ -139,9 +143,12 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
         });
       const forms = await formsOf(parts.tree);
       const file = backups.fileOf(given.upload);
-      const files = await layOut(file, passphraseOf(given), { device, forms, signal });
+      const { secrets, log } = parts;
+      const laid = await layOut(file, passphraseOf(given), { device, forms, signal, secrets });
+      if (laid.secretsLeft !== undefined)
+        log.warn({ reason: laid.secretsLeft }, 'the secrets of a backup are not put back');
       await backups.remove(given.upload);
-      return { files, ...(await restart()) };
+      return { ...laid, ...(await restart()) };
     },
   };
   return [reset, backup, part, upload, restore] as unknown as readonly Operation<never, unknown>[];

@@ -1,14 +1,20 @@
 /** A backup is laid out beside the state and checked whole; only then is it ordered, and the next start exchanges the two. */
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { StateForms } from '@device-core/plugin-api';
-import { isStorageTrouble, makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
+import { reasonOf, type StateForms } from '@device-core/plugin-api';
+import { isStorageTrouble, makeFolder, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
+import type { MovedSecret, SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import { compare } from '@device-core/plugin-api/kits/versions';
 import { orderPending, pendingAct, stagedState } from '@device-core/plugin-api/pending-state';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import { type Head, invalid, readArchive } from './archive.ts';
+import { readArchive } from './archive.ts';
+import { objectIn } from './bytes.ts';
+import { type Head, invalid } from './head.ts';
 import { refused } from './places.ts';
 
+/** A vault that was sealed with the key of a device. */
+const VAULT = 'secrets/vault.json';
+const OTHER_KEY = 'only the device that made the backup can open them';
 /** What an app keeps to itself. */
 const DATA = /^(apps\/[^/]+\/data)\//;
 
@@ -17,26 +23,40 @@ export interface Restoring {
   /** What this Core reads and writes. */
   readonly forms: Readonly<Record<string, StateForms>>;
   readonly signal: AbortSignal;
+  /** Seals the secrets of a backup with the key of this device. */
+  readonly secrets: () => SecretTransfer | undefined;
+}
+
+export interface LaidOut {
+  readonly files: number;
+  /** Why the secrets of the backup are not put back; absent: they are, or there are none. */
+  readonly secretsLeft?: string;
 }
 
 /** Throws BACKUP_INVALID and the codes of a disk: then nothing is ordered, and nothing of it is left. */
 export async function layOut(
   file: string,
   passphrase: string | undefined,
-  { device, forms, signal }: Restoring,
-): Promise<number> {
+  { device, forms, signal, secrets }: Restoring,
+): Promise<LaidOut> {
   const { var: state } = device.paths;
   const staged = stagedState(state);
   if (pendingAct(state) !== undefined) throw invalid('another reset or restore is ordered already: restart first');
   await rm(dirname(staged), { recursive: true, force: true });
   await makeFolder(staged);
   const folders = new Set<string>([staged]);
+  let moved: string | undefined;
+  let vault = false;
   try {
     const files = await readArchive(file, passphrase, {
       head: (head) => check(head, device, forms),
       refuse: refused,
+      secrets(text) {
+        moved = text;
+      },
       async take({ path, mode }, bytes) {
         signal.throwIfAborted();
+        vault ||= path === VAULT;
         const target = join(staged, path);
         // Apps of other users pass through to their own folder, as they do in the state itself.
         await mkdir(dirname(target), { recursive: true, mode: 0o711 });
@@ -50,14 +70,44 @@ export async function layOut(
         await out.sync();
       },
     });
+    const reason = moved === undefined ? undefined : await putSecrets(moved, staged, secrets());
     for (const folder of folders) await syncName(join(folder, 'x'));
     orderPending(state, 'restore');
-    return files;
+    const secretsLeft = reason ?? (vault && moved === undefined ? OTHER_KEY : undefined);
+    return { files, ...(secretsLeft !== undefined && { secretsLeft }) };
   } catch (error) {
     await rm(dirname(staged), { recursive: true, force: true });
     const disk = storageError(staged, error);
     throw isStorageTrouble(disk) ? disk : error;
   }
+}
+
+/** The reason why they are not put back. Texts are written sealed alone. Throws BACKUP_INVALID for secrets that are none. */
+async function putSecrets(
+  text: string,
+  staged: string,
+  transfer: SecretTransfer | undefined,
+): Promise<string | undefined> {
+  const { secrets } = objectIn<{ readonly secrets?: unknown }>(text);
+  if (!Array.isArray(secrets) || !secrets.every(isMoved)) throw invalid('its secrets are none');
+  if (!transfer) return 'no plugin of this device keeps secrets';
+  try {
+    const sealed = await transfer.sealed(secrets);
+    const target = join(staged, sealed.path);
+    await makeFolder(dirname(target));
+    await replaceFile(target, sealed.text, { mode: 0o600 });
+    return undefined;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'PARAMS_INVALID') throw invalid(`its secrets are none: ${reasonOf(error)}`);
+    if (code === 'SECRETS_LOCKED') return reasonOf(error);
+    throw error;
+  }
+}
+
+function isMoved(one: unknown): one is MovedSecret {
+  const { key, text, at, by } = Object(one) as Partial<Record<keyof MovedSecret, unknown>>;
+  return [key, text, by].every((each) => typeof each === 'string') && Number.isFinite(at);
 }
 
 function check(head: Head, { sku, core }: DeviceInfo, known: Restoring['forms']): void {

@@ -13,6 +13,7 @@ import {
 } from '@device-core/plugin-api/durable';
 import {
   commandFor,
+  type MovedSecret,
   partsOf,
   type SecretKey,
   type Vault,
@@ -54,6 +55,10 @@ const sumOf = (key: Uint8Array): string => hash('sha256', key);
 export class FileVault implements Vault {
   readonly path: string;
   readonly purges: NonNullable<Vault['purges']>;
+  readonly stored: NonNullable<Vault['stored']> = {
+    path: 'secrets/vault.json',
+    sealed: (secrets) => this.#sealed(secrets),
+  };
   readonly #options: FileVaultOptions;
   #state: VaultState = OPEN;
   #opened: Opened | undefined;
@@ -333,22 +338,37 @@ export class FileVault implements Vault {
     return whole;
   }
 
-  /** Begins the vault with the first secret; a key is made if none was given. */
+  /** Begins the vault with the first secret. */
   async #begin(): Promise<Opened> {
+    const { key: master, from } = await this.#master();
+    this.#keyInFile = from === 'file';
+    this.#keySum = sumOf(master);
+    const key = VaultKey.make(master);
+    return { key, document: { ...key.lock, records: new Map() } };
+  }
+
+  /** A key is made if none was given. */
+  async #master(): Promise<{ readonly key: Uint8Array; readonly from: 'credential' | 'file' }> {
     const { key: places, log } = this.#options;
     const found = await findKey(places);
-    let master = found.key;
-    if (found.key === undefined) {
-      if (!found.missing) throw new CoreError('SECRETS_LOCKED', { reason: found.reason });
-      master = await makeKey(places).catch((error) => {
-        throw new CoreError('SECRETS_LOCKED', { reason: `${found.reason}; none can be made: ${reasonOf(error)}` });
-      });
-      log.warn({ file: keyFile(places) }, 'a key for the secrets was made');
+    if (found.key !== undefined) return found;
+    if (!found.missing) throw new CoreError('SECRETS_LOCKED', { reason: found.reason });
+    const key = await makeKey(places).catch((error) => {
+      throw new CoreError('SECRETS_LOCKED', { reason: `${found.reason}; none can be made: ${reasonOf(error)}` });
+    });
+    log.warn({ file: keyFile(places) }, 'a key for the secrets was made');
+    return { key, from: 'file' };
+  }
+
+  /** The key in its place is the one of the next start. */
+  async #sealed(secrets: Iterable<MovedSecret>): Promise<string> {
+    const sealing = VaultKey.make((await this.#master()).key);
+    const records = new Map<SecretKey, SealedRecord>();
+    for (const { key, text, at, by } of secrets) {
+      const gen = records.size + 1;
+      records.set(key, { v: sealing.seal(key, gen, text), at, by, gen });
     }
-    this.#keyInFile = found.key === undefined || found.from === 'file';
-    this.#keySum = sumOf(master!);
-    const key = VaultKey.make(master!);
-    return { key, document: { ...key.lock, records: new Map() } };
+    return formatVault({ ...sealing.lock, gen: records.size, records });
   }
 
   async #put(opened: Opened): Promise<void> {

@@ -138,12 +138,15 @@ describe('commands that take the state away', () => {
     const says =
       /made without a passphrase, it holds no settings, no secrets and no list of installed plugins: those of the device go$/;
     for (const [head, unsealed] of [
-      ['{"format":1}', true],
-      ['{"format":1,"salt":"AA=="}', false],
-      ['{"format":1', false],
+      ['device-core backup\n{"format":1}\n', true],
+      ['device-core backup\n{"format":1,"salt":"AA=="}\n', false],
+      ['device-core backup\n{"format":1\n', false],
+      [`backup.json\0${'\0'.repeat(600)}`, true],
+      ['age-encryption.org/v1\n-> scrypt', false],
+      ['a photograph', false],
     ] as const) {
       const file = join(folder, 'headed.dcb');
-      writeFileSync(file, `device-core backup\n${head}\n`);
+      writeFileSync(file, head);
       const { failure } = await run(restore, { file });
       assert.equal(says.test(failure!.message), unsealed, head);
       const { lines } = await run(restore, { file, yes: true });

@@ -13,7 +13,7 @@ const TIMEOUT_MS = 600_000;
 /** `devicectl backup FILE < PASSPHRASE`, or with --passphrase-file: the passphrase stands in no command line, as everybody on the machine reads those. */
 export const program = defineProgram<Args>({
   description:
-    'Settings, apps and their data. What may hold secrets is sealed with a passphrase from standard input or a file, and left out without one.',
+    'Settings, apps and their data as a tar. A passphrase from standard input or a file adds secrets and seals it for age; without one what may hold secrets is left out.',
   params: {
     type: 'object',
     required: ['file'],

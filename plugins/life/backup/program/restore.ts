@@ -36,9 +36,11 @@ export const program = defineProgram<Args>({
     const body = { upload: sent.body.upload, ...(passphrase ? { passphrase } : {}) };
     const answer = await client.post('/system/restore', body, { timeoutMs: TIMEOUT_MS });
     if (out.json) return out.line(answer.text);
-    const { files, restarts, reason } = answer.body;
+    const { files, restarts, reason, secretsLeft } = answer.body;
     await out.line(`${String(files)} files are put back ${restarts ? 'now' : `at the next start: ${String(reason)}`}`);
     if (unsealed) await out.line(UNSEALED);
+    if (secretsLeft !== undefined)
+      await out.line(out.paint('yellow', `the secrets are not put back: ${String(secretsLeft)}`));
   },
 });
 
@@ -46,10 +48,12 @@ export const program = defineProgram<Args>({
 async function isUnsealed(path: string): Promise<boolean> {
   await using file = await open(path, 'r');
   const { buffer, bytesRead } = await file.read(Buffer.alloc(64 << 10), 0, 64 << 10, 0);
-  const [magic, head = ''] = buffer.toString('utf8', 0, bytesRead).split('\n');
+  const text = buffer.toString('utf8', 0, bytesRead);
+  if (text.startsWith('backup.json\0')) return true; // a plain tar
+  const [magic, head = ''] = text.split('\n');
   try {
     return magic === 'device-core backup' && !('salt' in JSON.parse(head));
   } catch {
-    return false; // cut off, or no backup
+    return false; // sealed with age, cut off, or no backup
   }
 }
