@@ -4,8 +4,7 @@ import { dirname, join } from 'node:path';
 import { makeFolder, removeUnnamed, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
 import { versionFolder } from '@device-core/plugin-api/inside/installed';
 import type { Tree, TreeLimits } from '@device-core/plugin-api/inside/packages';
-import { type AppVersion, type Installed, versionsOf } from './installed.ts';
-import { PASSAGE } from './state.ts';
+import { type AppVersion, type Installed, PASSAGE, versionsOf } from './installed.ts';
 
 /** Packages that wait to be installed. */
 export const UPLOADS = '.uploads';

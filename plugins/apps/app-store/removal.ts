@@ -2,8 +2,9 @@
 
 import { CoreError } from '@device-core/plugin-api';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import { without } from '../shared/package-store/list-file.ts';
 import { ignoreMissing } from './installation.ts';
-import { type AppEntry, without } from './installed.ts';
+import type { AppEntry } from './installed.ts';
 import type { Parts } from './parts.ts';
 import { retainedOf } from './retention.ts';
 

@@ -7,11 +7,11 @@ import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import type { AppStore, StoredApp, StoredApps } from '@device-core/plugin-api/services/app-store';
 import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { ListFile, without } from '../shared/package-store/list-file.ts';
 import { AppCode, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
-import { type AppEntry, type Installed, without } from './installed.ts';
+import { APP_LIST, type AppEntry, type Installed, PASSAGE } from './installed.ts';
 import type { StoreConfig } from './outcome.ts';
-import { InstalledState, PASSAGE } from './state.ts';
 import { Uploads } from './uploads.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -31,7 +31,7 @@ export interface StoreParts {
 }
 
 export class PackageStore implements AppStore {
-  readonly state: InstalledState;
+  readonly state: ListFile<Installed>;
   readonly code: AppCode;
   readonly data: AppData;
   readonly limits: TreeLimits;
@@ -45,7 +45,7 @@ export class PackageStore implements AppStore {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
-    this.state = new InstalledState(parts.place);
+    this.state = new ListFile(join(parts.place, 'installed.yaml'), APP_LIST);
     this.code = new AppCode(parts.place, this.limits);
     this.data = new AppData(parts.apps);
     this.uploads = new Uploads(join(parts.place, UPLOADS));
@@ -61,7 +61,6 @@ export class PackageStore implements AppStore {
 
   /** Before any app runs: finishes what was cut off, and removes what nobody needs any more. */
   async begin(): Promise<void> {
-    await this.state.read();
     if (this.state.newer) return;
     await makeFolder(this.#parts.place, PASSAGE);
     await this.state.mend();

@@ -1,14 +1,16 @@
 import { join } from 'node:path';
 import { CoreError, definePlugin, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
+import { installedFile } from '@device-core/plugin-api/inside/installed';
 import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { ListFile } from '../shared/package-store/list-file.ts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import { Probation } from './probation.ts';
-import { InstalledState } from './state.ts';
+import { PLUGIN_LIST } from './state.ts';
 import { PluginStore } from './store.ts';
 
 const requires = { device, pluginManager };
@@ -24,7 +26,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const manager = services.pluginManager;
     const { paths, sku } = await services.device.info();
     const place = join(paths.var, 'plugins');
-    const state = new InstalledState(paths.var);
+    const state = new ListFile(installedFile(paths.var), PLUGIN_LIST);
     const store = new PluginStore({
       state,
       place,

@@ -11,6 +11,7 @@ import {
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { stateText } from '@device-core/plugin-api/services/apps';
 import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import { without } from '../shared/package-store/list-file.ts';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';
@@ -402,12 +403,6 @@ export function inItsPlace(former: { readonly version: string } | undefined, run
   if (running?.state === 'active') return `${running.version} runs again`;
   if (running) return `${running.version} ${stateText(running.state)}${running.reason ? `: ${running.reason}` : ''}`;
   return former ? `${former.version} is back, but does not run now` : 'it was removed, its settings are kept';
-}
-
-/** A copy without this member, or with another value for it. */
-function without<T>(members: Readonly<Record<string, T>>, id: string, instead?: T): Readonly<Record<string, T>> {
-  const { [id]: _, ...others } = members;
-  return instead === undefined ? others : { ...others, [id]: instead };
 }
 
 /** Without these nobody could switch it on again. Throws PLUGIN_CONFLICT. */
