@@ -168,7 +168,9 @@ export class Installation implements ChangeMaker {
       const source = request.source.startsWith(UPLOAD)
         ? uploads.fileOf(request.source.slice(UPLOAD.length))
         : request.source;
-      const candidate = await stage(source, folder, store.limits, (one) => apps.inspect(one), scope.signal);
+      const candidate = await stage({ source, folder, limits: store.limits, signal: scope.signal }, (one) =>
+        apps.inspect(one),
+      );
       const admitted = await this.#admit(candidate, request);
       this.#underWay.set(staged, { candidate, admitted });
       return { staged, outcome: admitted.outcome };

@@ -8,7 +8,8 @@ import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import type { AppStore, StoredApp, StoredApps } from '@device-core/plugin-api/services/app-store';
 import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
 import { ListFile, without } from '../shared/package-store/list-file.ts';
-import { AppCode, removeTree, UPLOADS } from './code.ts';
+import { VersionFiles } from '../shared/package-store/version-files.ts';
+import { APP_FILES, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
 import { APP_LIST, type AppEntry, type Installed, PASSAGE } from './installed.ts';
 import type { StoreConfig } from './outcome.ts';
@@ -32,7 +33,7 @@ export interface StoreParts {
 
 export class PackageStore implements AppStore {
   readonly state: ListFile<Installed>;
-  readonly code: AppCode;
+  readonly code: VersionFiles<AppEntry>;
   readonly data: AppData;
   readonly limits: TreeLimits;
   readonly uploads: Uploads;
@@ -46,7 +47,7 @@ export class PackageStore implements AppStore {
     this.#parts = parts;
     this.limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
     this.state = new ListFile(join(parts.place, 'installed.yaml'), APP_LIST);
-    this.code = new AppCode(parts.place, this.limits);
+    this.code = new VersionFiles(parts.place, this.limits, APP_FILES);
     this.data = new AppData(parts.apps);
     this.uploads = new Uploads(join(parts.place, UPLOADS));
   }
@@ -176,7 +177,7 @@ export class PackageStore implements AppStore {
       // What is not in a list that cannot be read is not therefore left over.
       if (this.state.newer) return;
       try {
-        await this.code.sweep(this.installed);
+        await this.code.sweep(this.installed.apps);
         const old = this.#parts.clock.now() - COPY_DAYS * DAY_MS;
         for (const [id, { former, restore }] of Object.entries(this.installed.apps)) {
           if (this.underWay.has(id)) continue;

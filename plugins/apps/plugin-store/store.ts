@@ -1,22 +1,24 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { moveFolder } from '@device-core/plugin-api/durable';
 import {
   formerOf,
   type Installed,
   type InstalledPlugin,
   liveVersion,
   type RolledBack,
+  versionsOf,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { stateText } from '@device-core/plugin-api/services/apps';
 import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { without } from '../shared/package-store/list-file.ts';
+import { type FilesKind, VersionFiles } from '../shared/package-store/version-files.ts';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';
 import { verifyInstalled } from './trust.ts';
-import { VersionFiles } from './version-files.ts';
 
 export interface StoreParts {
   readonly state: InstalledState;
@@ -30,6 +32,12 @@ export interface StoreParts {
   readonly safeMode: boolean;
 }
 
+const PLUGIN_FILES: FilesKind<InstalledPlugin> = {
+  format: 'PLUGIN_PACKAGE',
+  signatureCounts: true,
+  versionsOf,
+  move: moveFolder,
+};
 /** Changes that may wait. */
 const MAX_WAITING = 8;
 /** A plugin that a start of the Core is about to start is looked at so often, for so long. */
@@ -41,14 +49,14 @@ const WAYS_OUT: readonly string[] = ['http-server', 'operations'];
 export class PluginStore {
   readonly #parts: StoreParts;
   readonly #limits: TreeLimits;
-  readonly #files: VersionFiles;
+  readonly #files: VersionFiles<InstalledPlugin>;
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
-    this.#files = new VersionFiles(parts.place, this.#limits);
+    this.#files = new VersionFiles(parts.place, this.#limits, PLUGIN_FILES);
   }
 
   get installed(): Installed {
@@ -108,7 +116,8 @@ export class PluginStore {
   place(change: string, candidate: Candidate, entry: InstalledPlugin): Promise<Candidate> {
     return this.#serial(async () => {
       this.#files.spare(`${change} in its place`, this.#files.pathsOf(candidate.manifest.id, entry));
-      return { ...candidate, folder: await this.#files.keep(candidate, entry) };
+      const { folder, manifest, tree } = candidate;
+      return { ...candidate, folder: await this.#files.keep(manifest.id, entry, folder, tree) };
     });
   }
 
@@ -371,7 +380,7 @@ export class PluginStore {
     // What is not in a list that cannot be read is not therefore left over.
     if (this.#parts.state.newer) return;
     try {
-      await this.#files.sweep(this.installed);
+      await this.#files.sweep(this.installed.plugins);
     } catch (err) {
       this.#parts.log.warn({ err }, 'cannot remove what is left of old plugins');
     }
