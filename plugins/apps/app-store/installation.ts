@@ -128,7 +128,7 @@ export class Installation implements ChangeMaker {
         store.code.spare(change, store.code.pathsOf(app, entry));
         const { folder, tree } = candidate;
         await this.#checkUnchanged(data, candidate);
-        await store.serial(() => store.code.keep(app, entry, folder, tree));
+        await store.state.serial(() => store.code.keep(app, entry, folder, tree));
         return {};
       }
       case 'spec':

@@ -64,9 +64,11 @@ export interface Installed {
 export const PASSAGE = 0o711;
 
 export const APP_LIST: ListKind<Installed> = {
+  noun: 'app',
   head: '# Written by the Core: apps that were installed on this device. Change it with devicectl app.\n',
   nothing: { apps: {}, disabled: [], rolledBack: {}, retained: {}, uids: {}, nextUid: 0 },
   mode: PASSAGE,
+  lost: 'no app that was installed is known any more',
   parse: parseInstalled,
 };
 

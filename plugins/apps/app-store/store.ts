@@ -41,7 +41,6 @@ export class PackageStore implements AppStore {
   /** Apps that a change is under way for: nothing of theirs is swept. */
   readonly underWay = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
@@ -100,7 +99,7 @@ export class PackageStore implements AppStore {
   uidOf(app: string): Promise<number> {
     const known = this.installed.uids[app];
     if (known !== undefined) return Promise.resolve(known);
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       const { uids, nextUid } = this.installed;
       const again = uids[app];
       if (again !== undefined) return again;
@@ -112,7 +111,7 @@ export class PackageStore implements AppStore {
 
   /** One change of the list, with whatever has to be looked at for it; told to whoever follows the list. Durable when it resolves. */
   change(make: (now: Installed) => Partial<Installed> | undefined): Promise<boolean> {
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       const change = make(this.installed);
       if (!change) return false;
       await this.state.write(change);
@@ -173,7 +172,7 @@ export class PackageStore implements AppStore {
 
   /** Removes code that no entry names and copies that are too old. */
   tidy(): Promise<void> {
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       // What is not in a list that cannot be read is not therefore left over.
       if (this.state.newer) return;
       try {
@@ -188,12 +187,6 @@ export class PackageStore implements AppStore {
         this.#parts.log.warn({ reason: reasonOf(thrown) }, 'cannot remove what is left of old apps');
       }
     });
-  }
-
-  serial<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work);
-    this.#turn = run.catch(() => undefined); // whoever asked is told
-    return run;
   }
 
   /** Data of apps that were removed long ago. */

@@ -38,8 +38,6 @@ const PLUGIN_FILES: FilesKind<InstalledPlugin> = {
   versionsOf,
   move: moveFolder,
 };
-/** Changes that may wait. */
-const MAX_WAITING = 8;
 /** A plugin that a start of the Core is about to start is looked at so often, for so long. */
 const LOOK_MS = 100;
 const SETTLED_MS = 120_000;
@@ -50,8 +48,6 @@ export class PluginStore {
   readonly #parts: StoreParts;
   readonly #limits: TreeLimits;
   readonly #files: VersionFiles<InstalledPlugin>;
-  #tail: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
@@ -85,12 +81,12 @@ export class PluginStore {
 
   /** The Core ends in order: that is not held against anybody. */
   async end(): Promise<void> {
-    const { plugins, rolledBack } = this.installed;
+    const { plugins } = this.installed;
     const forgiven = Object.entries(plugins).map(
       ([id, plugin]) => [id, plugin.probation ? { ...plugin, probation: { starts: 0 } } : plugin] as const,
     );
     if (!Object.values(plugins).some(({ probation }) => probation?.starts)) return;
-    await this.#parts.state.write({ plugins: Object.fromEntries(forgiven), rolledBack });
+    await this.#parts.state.write({ plugins: Object.fromEntries(forgiven) });
   }
 
   verify(manifest: { readonly id: string }, directory: string): Promise<void> {
@@ -109,12 +105,12 @@ export class PluginStore {
 
   /** Asks everything that can be asked before it runs; resolves with what would be written. */
   admit(candidate: Candidate, request: InstallRequest): Promise<Admitted> {
-    return this.#serial(() => this.#admission(candidate, request));
+    return this.#parts.state.serial(() => this.#admission(candidate, request));
   }
 
   /** Puts its files where they stay, and resolves with what lies there. Nothing names them yet. */
   place(change: string, candidate: Candidate, entry: InstalledPlugin): Promise<Candidate> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       this.#files.spare(`${change} in its place`, this.#files.pathsOf(candidate.manifest.id, entry));
       const { folder, manifest, tree } = candidate;
       return { ...candidate, folder: await this.#files.keep(manifest.id, entry, folder, tree) };
@@ -128,12 +124,12 @@ export class PluginStore {
   }
 
   tidy(): Promise<void> {
-    return this.#serial(() => this.#sweep());
+    return this.#parts.state.serial(() => this.#sweep());
   }
 
   /** Names it in the list: from now on it is what runs at the next start. Asks once more, for others may have changed meanwhile. */
   commit(candidate: Candidate, request: InstallRequest, installedAt: number): Promise<Admitted> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const admitted = await this.#admission(candidate, request);
       const { id } = admitted.outcome;
       const entry = admitted.entry.probation ? { ...admitted.entry, installedAt } : admitted.entry;
@@ -144,11 +140,10 @@ export class PluginStore {
 
   /** Takes a commit back, whether it was made or not: what ran before is named again, and runs. */
   revoke(id: string, installedAt: number): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
-      const { plugins, rolledBack } = this.installed;
-      await this.#parts.state.write({ plugins: without(plugins, id, formerOf(plugin)), rolledBack });
+      await this.#parts.state.write({ plugins: without(this.installed.plugins, id, formerOf(plugin)) });
       await this.#apply();
       await this.#sweep();
     });
@@ -159,7 +154,7 @@ export class PluginStore {
    * PLUGIN_ROLLED_BACK when it does not become active, CANCELLED when it is not there any more.
    */
   start(id: string, installedAt: number, resumed: boolean): Promise<Running | undefined> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const entry = this.installed.plugins[id];
       const failed = this.installed.rolledBack[id];
       if (entry?.installedAt !== installedAt) {
@@ -184,7 +179,7 @@ export class PluginStore {
 
   /** Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when others need it. */
   remove(id: string): Promise<InstalledPlugin> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.#find(id);
       const { checkDependents } = await import('./fitness.ts');
       checkDependents(id, 'remove', {}, { running: await this.#parts.manager.list() });
@@ -206,7 +201,7 @@ export class PluginStore {
    * the device cannot do without, CHANGE_UNDONE.
    */
   switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const { plugins, disabled } = this.installed;
       const plugin = this.#entry(id);
       if (plugin) await this.#write(id, { ...plugin, enabled });
@@ -240,7 +235,7 @@ export class PluginStore {
 
   /** Puts one entry in the place of another; nothing where that was done before. Throws CANCELLED where it is a third one by now. */
   exchange(id: string, from: InstalledPlugin, to: InstalledPlugin): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const now = this.installed.plugins[id];
       if (now && isSame(now, to)) return;
       if (!now || !isSame(now, from))
@@ -251,7 +246,7 @@ export class PluginStore {
 
   /** Runs what the list says. */
   follow(): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       await this.#apply();
       await this.#sweep();
     });
@@ -259,7 +254,7 @@ export class PluginStore {
 
   /** The version has passed its probation, if it is still that one. */
   passed(id: string, installedAt: number): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
       const { probation: _, former, ...proven } = plugin;
@@ -278,7 +273,7 @@ export class PluginStore {
 
   /** The version failed its probation, if it is still that one: what ran before comes back. */
   failed(id: string, installedAt: number, reason: string): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (plugin?.probation && plugin.installedAt === installedAt) await this.#undo(id, plugin, reason);
     });
@@ -372,8 +367,7 @@ export class PluginStore {
   }
 
   #write(id: string, entry: InstalledPlugin): Promise<void> {
-    const { plugins, rolledBack } = this.installed;
-    return this.#parts.state.write({ plugins: { ...plugins, [id]: entry }, rolledBack });
+    return this.#parts.state.write({ plugins: { ...this.installed.plugins, [id]: entry } });
   }
 
   async #sweep(): Promise<void> {
@@ -384,17 +378,6 @@ export class PluginStore {
     } catch (err) {
       this.#parts.log.warn({ err }, 'cannot remove what is left of old plugins');
     }
-  }
-
-  #serial<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= MAX_WAITING)
-      return Promise.reject(new CoreError('BUSY', { what: 'a change of plugins', limit: MAX_WAITING }));
-    this.#waiting++;
-    const run = this.#tail.then(work).finally(() => {
-      this.#waiting--;
-    });
-    this.#tail = run.catch(() => undefined);
-    return run;
   }
 }
 

@@ -1,15 +1,28 @@
 import { dirname } from 'node:path';
-import type { CoreError } from '@device-core/plugin-api';
-import { makeFolder, recoverFile, replaceFile, storageError, sweepLeftovers } from '@device-core/plugin-api/durable';
+import { CoreError } from '@device-core/plugin-api';
+import {
+  isStorageTrouble,
+  makeFolder,
+  recoverFile,
+  replaceFile,
+  storageError,
+  sweepLeftovers,
+} from '@device-core/plugin-api/durable';
 import { LIST_FORM, type ListRead, readList } from '@device-core/plugin-api/inside/installed';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 /** What the two lists differ in. */
 export interface ListKind<T> {
+  readonly noun: 'app' | 'plugin';
   /** Comment at the top of the file. */
   readonly head: string;
   readonly nothing: T;
   /** Mode of the folder that it lies in. */
   readonly mode?: number;
+  /** What follows where neither the list nor its copy can be read. */
+  readonly lost: string;
+  /** Work on the list that may wait; without it all may. */
+  readonly mostWaiting?: number;
   /** Throws STATE_CORRUPT with the line, STATE_NEWER. */
   parse(text: string, file: string): T;
 }
@@ -22,6 +35,8 @@ export class ListFile<T extends object> {
   readonly #kind: ListKind<T>;
   #value: T;
   #trouble: CoreError | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
 
   constructor(file: string, kind: ListKind<T>) {
     const { found, problem }: ListRead<T> = readList(file, kind.parse);
@@ -65,6 +80,33 @@ export class ListFile<T extends object> {
       await replaceFile(this.file, text, { lastGood: true });
     });
     this.#value = value;
+  }
+
+  /** Does work on the list when all that was asked for before is done. Throws BUSY. */
+  async serial<R>(work: () => Promise<R>): Promise<R> {
+    const { noun, mostWaiting: limit = Number.POSITIVE_INFINITY } = this.#kind;
+    if (this.#waiting >= limit) throw new CoreError('BUSY', { what: `a change of ${noun}s`, limit });
+    this.#waiting++;
+    const run = this.#turn.then(work).finally(() => {
+      this.#waiting--;
+    });
+    this.#turn = run.catch(() => undefined); // the caller is told
+    return run;
+  }
+
+  /** `fault` of the start of the store. A full or read-only disk is told by the system, as long as it is one. */
+  report(report: HealthReport, count: number, fault: string | undefined): void {
+    const { noun, lost } = this.#kind;
+    const id = `${noun}-store`;
+    const trouble = this.#trouble;
+    if (fault !== undefined) report.add(id, { status: 'error', code: 'STATE_UNWRITABLE', message: fault });
+    else if (trouble && !isStorageTrouble(trouble))
+      report.add(id, { status: 'error', code: trouble.code, message: trouble.message });
+    else report.add(id, { status: 'okay', message: `${count} ${noun}s installed on this device` });
+    if (!this.problem) return;
+    const { problem, newer } = this;
+    if (newer) report.warn('STATE_NEWER', `${problem.message}; what was installed does not run`);
+    else report.warn('STATE_CORRUPT', `${problem.message}; ${count > 0 ? 'its last good copy is used' : lost}`);
   }
 
   async #attempt(work: () => Promise<void>): Promise<void> {
