@@ -7,11 +7,10 @@ import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/c
 import type { ActSubject, Consent } from '@device-core/plugin-api/services/prompts';
 import { without } from '../shared/package-store/list-file.ts';
 import { removeTree } from './code.ts';
-import type { AppEntry, Retained } from './installed.ts';
+import { type AppEntry, type Retained, retainedOf } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';
 import type { Parts } from './parts.ts';
 import { probationFault, rolledBack, startFault } from './probation.ts';
-import { retainedOf } from './retention.ts';
 
 const STEPS = [
   { name: 'stage', summary: 'unpacking' },

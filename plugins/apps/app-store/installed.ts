@@ -60,6 +60,7 @@ export interface Installed {
   readonly nextUid: number;
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
 /** Other users go through it to the code of their app. */
 export const PASSAGE = 0o711;
 
@@ -79,6 +80,11 @@ export function versionOf({ version, hash, name, dataVersion, signer }: AppVersi
 /** Versions whose code is needed. */
 export function versionsOf({ former, ...live }: AppEntry): readonly AppVersion[] {
   return former ? [live, former] : [live];
+}
+
+/** The memory of an app whose data stay for a while. */
+export function retainedOf({ version, dataVersion, signer }: AppEntry, now: number, days: number): Retained {
+  return { version, dataVersion, until: now + days * DAY_MS, ...(signer === undefined ? {} : { signer }) };
 }
 
 /** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */

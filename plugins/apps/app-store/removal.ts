@@ -4,9 +4,8 @@ import { CoreError } from '@device-core/plugin-api';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import { without } from '../shared/package-store/list-file.ts';
 import { ignoreMissing } from './installation.ts';
-import type { AppEntry, Installed } from './installed.ts';
+import { type AppEntry, type Installed, retainedOf } from './installed.ts';
 import type { Parts } from './parts.ts';
-import { retainedOf } from './retention.ts';
 
 export interface RemovalData extends ChangeData {
   readonly app: string;
