@@ -7,13 +7,14 @@ import { replaceFile } from '@device-core/plugin-api/durable';
 import type { SandboxFiles } from '@device-core/plugin-api/inside/sandbox';
 
 const KERNEL = dirname(import.meta.dirname);
+const PLUGINS = join(dirname(KERNEL), 'plugins/');
 const API = dirname(fileURLToPath(import.meta.resolve('@device-core/plugin-api')));
 
 export type DevicePaths = Readonly<Record<'etc' | 'var' | 'run', string>>;
 
 /** Files that a plugin's process may touch, by its manifest and its place. Absolute paths; claims as written, with a `*` at the end. */
 export interface Reach {
-  /** Its folder, kernel, plugin-api, packages, and the cache of compiled modules. That is read only, because other plugins run its code. */
+  /** Its folder, the common room of its wing, kernel, plugin-api, packages, and the cache of compiled modules. That is read only, because other plugins run its code. */
   readonly code: readonly string[];
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -25,6 +26,7 @@ export function reachOf(manifest: PluginManifest, main: string, paths: DevicePat
   const code = [
     ...(cache === undefined ? [] : [cache]),
     ownFolder(dirname(main)),
+    ...commonRoom(dirname(main)),
     ...[KERNEL, API],
     ...packageFolders(dirname(main)),
     ...packageFolders(API),
@@ -90,6 +92,11 @@ function ownFolder(start: string): string {
   for (let folder = start; dirname(folder) !== folder; folder = dirname(folder))
     if (existsSync(join(folder, 'plugin.yaml'))) return folder;
   return start;
+}
+
+/** A plugin of the tree also runs what its wing shares. */
+function commonRoom(folder: string): string[] {
+  return folder.startsWith(PLUGINS) ? [join(dirname(folder), 'shared')] : [];
 }
 
 /** node_modules of a folder and of those above it, and the package.json of each, which Node reads to know the kind of a module. */

@@ -100,75 +100,118 @@ interface Read {
   line(path: YamlPath): number;
 }
 
-const FORM = 1;
+/** Form of both lists: of plugins and of apps. */
+export const LIST_FORM = 1;
 
-/** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */
-export function parseInstalled(text: string, file: string): Read {
+interface ListText {
+  readonly value: Readonly<Record<string, unknown>>;
+  /** Ids that are switched off. */
+  readonly disabled: readonly string[];
+  readonly line: Read['line'];
+  readonly refuse: (path: YamlPath, reason: string) => CoreError;
+}
+
+/** Reads what a list of plugins and one of apps have in common; `wrong` names a damaged member of an entry. Throws STATE_CORRUPT with the line, STATE_NEWER. */
+export function openList(
+  text: string,
+  file: string,
+  noun: 'plugin' | 'app',
+  wrong: (entry: Record<string, unknown>) => string | undefined,
+): ListText {
   const { value, errors, line } = parseYaml(text);
   const [broken] = errors;
   if (broken) throw new CoreError('STATE_CORRUPT', { file, reason: `line ${broken.line}: ${broken.message}` });
   const refuse = (path: YamlPath, reason: string) =>
     new CoreError('STATE_CORRUPT', { file, reason: `line ${line(path)}: ${path.join('.') || 'it'} ${reason}` });
-  const newer = isMap(value) ? newerForm(file, value.format, FORM) : undefined;
+  const newer = isMap(value) ? newerForm(file, value.format, LIST_FORM) : undefined;
   if (newer) throw newer;
-  if (!isMap(value) || value.format !== FORM || !isMap(value.plugins))
-    throw refuse([], 'is no list of installed plugins');
-  for (const [id, plugin] of Object.entries(value.plugins)) {
-    const at = ['plugins', id];
-    if (!/^[a-z][a-z0-9-]{0,39}$/.test(id)) throw refuse(at, 'is no plugin id');
-    const wrong = isMap(plugin) ? (wrongMember(plugin) ?? wrongPlugin(plugin)) : 'it';
-    if (wrong) throw refuse(at, `is damaged in ${wrong}`);
+  const member = `${noun}s`;
+  if (!isMap(value) || value.format !== LIST_FORM || !isMap(value[member]))
+    throw refuse([], `is no list of installed ${member}`);
+  for (const [id, entry] of Object.entries(value[member])) {
+    const part = isMap(entry) ? wrong(entry) : 'it';
+    if (part) throw refuse([member, id], `is damaged in ${part}`);
   }
-  const { plugins, rolledBack = {}, disabled = [] } = value as unknown as Installed;
+  const { disabled = [] } = value;
   if (!Array.isArray(disabled) || disabled.some((id) => typeof id !== 'string'))
-    throw refuse(['disabled'], 'is no list of plugin ids');
+    throw refuse(['disabled'], `is no list of ${noun} ids`);
+  return { value, disabled, line, refuse };
+}
+
+/** The damaged one of the members that every version of a package has. */
+export function wrongVersion({ version, hash }: Record<string, unknown>): string | undefined {
+  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
+  return typeof hash === 'string' && /^sha256:[0-9a-f]{64}$/.test(hash) ? undefined : 'hash';
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */
+export function parseInstalled(text: string, file: string): Read {
+  const { value, disabled, line, refuse } = openList(text, file, 'plugin', wrongPlugin);
+  const { plugins, rolledBack = {} } = value as unknown as Installed;
+  const strange = Object.keys(plugins).find((id) => !/^[a-z][a-z0-9-]{0,39}$/.test(id));
+  if (strange !== undefined) throw refuse(['plugins', strange], 'is no plugin id');
   return { installed: { plugins, rolledBack, disabled }, line };
 }
 
-function wrongMember({ version, hash, isolation, config, granted = [] }: Record<string, unknown>): string | undefined {
-  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
-  if (typeof hash !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(hash)) return 'hash';
+function wrongMember(version: Record<string, unknown>): string | undefined {
+  const { isolation, config, granted = [] } = version;
+  const wrong = wrongVersion(version);
+  if (wrong) return wrong;
   if (!['inline', 'worker', 'process'].includes(isolation as string)) return 'isolation';
   if (!Array.isArray(granted) || granted.some((one) => typeof one !== 'string')) return 'granted';
   return isMap(config) ? undefined : 'config';
 }
 
-function wrongPlugin({ enabled, probation, lastGood, former }: Record<string, unknown>): string | undefined {
+function wrongPlugin(plugin: Record<string, unknown>): string | undefined {
+  const { enabled, probation, lastGood, former } = plugin;
+  const wrong = wrongMember(plugin);
+  if (wrong) return wrong;
   if (typeof enabled !== 'boolean') return 'enabled';
   if (probation !== undefined && !(isMap(probation) && Number.isInteger(probation.starts))) return 'probation';
   if (lastGood !== undefined && (!isMap(lastGood) || wrongMember(lastGood))) return 'lastGood';
-  if (former !== undefined && (!isMap(former) || wrongMember(former) || wrongPlugin(former))) return 'former';
-  return undefined;
+  return former === undefined || (isMap(former) && !wrongPlugin(former)) ? undefined : 'former';
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** What a list file said, and what was wrong with it. */
+export interface ListRead<T> {
+  /** Undefined where nothing was ever installed, and where a newer Core wrote the file. */
+  readonly found: T | undefined;
+  /** The file that was read: it, or its last good copy. */
+  readonly from: string;
+  readonly problem: CoreError | undefined;
 }
 
-/** Reads the file, or its last good copy where it is damaged. Nothing is installed where there is neither, and where a newer Core wrote the file. */
-export function readInstalled(state: string): Read & { readonly file: string; readonly problem?: CoreError } {
-  const file = installedFile(state);
+/** Reads a list, or its last good copy where it is damaged. Never throws. */
+export function readList<T>(file: string, parse: (text: string, file: string) => T): ListRead<T> {
   let problem: CoreError | undefined;
-  for (const path of [file, `${file}.last-good`]) {
+  for (const from of [file, `${file}.last-good`]) {
     try {
-      const text = readStateSync(path);
-      if (text !== undefined) return { ...parseInstalled(text, path), file: path, ...(problem ? { problem } : {}) };
-      if (path === file) break; // nothing was ever installed
+      const text = readStateSync(from);
+      if (text !== undefined) return { found: parse(text, from), from, problem };
+      if (from === file) break; // nothing was ever installed
     } catch (error) {
-      if (error instanceof CoreError && error.code === 'STATE_NEWER') {
-        problem = error;
-        break; // what lies beside it is older than what was installed
-      }
-      problem ??=
-        error instanceof CoreError ? error : new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
+      const known = error instanceof CoreError ? error : undefined;
+      problem ??= known ?? new CoreError('STATE_CORRUPT', { file, reason: reasonOf(error) });
+      if (known?.code !== 'STATE_NEWER') continue;
+      problem = known;
+      break; // what lies beside it is older than what was installed
     }
   }
-  return {
+  return { found: undefined, from: file, problem };
+}
+
+/** Reads the list of plugins. Nothing is installed where there is none. */
+export function readInstalled(state: string): Read & { readonly file: string; readonly problem?: CoreError } {
+  const { found, from, problem } = readList(installedFile(state), parseInstalled);
+  const { installed, line } = found ?? {
     installed: { plugins: {}, rolledBack: {}, disabled: [] },
     line: () => 1,
-    file,
-    ...(problem ? { problem } : {}),
   };
+  return { installed, line, file: from, ...(problem ? { problem } : {}) };
 }
 
 /** A line of an installed plugin: beside the members of a SKU, what was granted to it. */

@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path';
 import { syncName } from './names.ts';
 import { storageError } from './storage-error.ts';
 
+/** Files that are written to the disk side by side. */
+const AT_ONCE = 16;
+
 /** Makes a folder and what is missing above it; durable when it resolves. Rejects with the codes of replaceFile(). */
 export async function makeFolder(path: string, mode = 0o700): Promise<void> {
   try {
@@ -40,11 +43,14 @@ async function make(path: string, mode: number): Promise<void> {
 export async function moveFolder(from: string, to: string, files: Iterable<string>): Promise<void> {
   try {
     const folders = new Set([from]);
-    for (const file of files) {
-      await sync(join(from, file));
+    const waiting = [...files];
+    for (const file of waiting)
       for (let folder = dirname(join(from, file)); folder.length > from.length; folder = dirname(folder))
         folders.add(folder);
-    }
+    const work = async () => {
+      for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) await sync(join(from, file));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
     for (const folder of folders) await sync(folder);
     await rm(to, { recursive: true, force: true });
     await rename(from, to);

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { CoreError, definePlugin, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
 import { appStore } from '@device-core/plugin-api/services/app-store';
 import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
 import { apps } from '@device-core/plugin-api/services/apps';
-import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
 import { device } from '@device-core/plugin-api/services/device';
-import { operations } from '@device-core/plugin-api/services/operations';
 import { consents, prompts } from '@device-core/plugin-api/services/prompts';
+import { offer } from '../shared/package-store/offer.ts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import type { Parts } from './parts.ts';
@@ -43,28 +42,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
       },
     };
     host.provide(appStore, store);
-    let service: Changes | undefined;
-    const changing = async (request: ChangeRequest) => {
-      if (service) return service.begin(request);
-      throw new CoreError('UNAVAILABLE', {
-        what: request.kind,
-        reason: 'service changes is missing: enable plugin changes in the SKU',
-      });
-    };
-    const view = () => import('./operations.ts').then((it) => it.storeOperations(parts, changing));
-    let made: ReturnType<typeof view> | undefined;
-    host.when(operations, async (table, part) => {
-      made ??= view();
-      for (const operation of (await made).operations) part.use(operation.name, table.add(operation));
-    });
-    host.when(changes, async (kept, part) => {
-      service = kept;
-      part.defer('changes', () => {
-        service = undefined;
-      });
-      made ??= view();
-      for (const maker of (await made).makers) part.use(maker.kind, kept.serve(maker));
-    });
+    offer(host, async (changing) => (await import('./operations.ts')).storeOperations(parts, changing));
     host.when(prompts, (it, part) => {
       optional.prompts = it;
       part.defer('prompts', () => void delete optional.prompts);

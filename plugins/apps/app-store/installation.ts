@@ -5,12 +5,12 @@ import { CoreError, callerName, reasonOf } from '@device-core/plugin-api';
 import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/inside/consent';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import type { ActSubject, Consent } from '@device-core/plugin-api/services/prompts';
+import { without } from '../shared/package-store/list-file.ts';
 import { removeTree } from './code.ts';
-import { type AppEntry, type Retained, without } from './installed.ts';
+import { type AppEntry, type Retained, retainedOf } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';
 import type { Parts } from './parts.ts';
 import { probationFault, rolledBack, startFault } from './probation.ts';
-import { retainedOf } from './retention.ts';
 
 const STEPS = [
   { name: 'stage', summary: 'unpacking' },
@@ -127,7 +127,7 @@ export class Installation implements ChangeMaker {
         store.code.spare(change, store.code.pathsOf(app, entry));
         const { folder, tree } = candidate;
         await this.#checkUnchanged(data, candidate);
-        await store.serial(() => store.code.keep(app, entry, folder, tree));
+        await store.state.serial(() => store.code.keep(app, entry, folder, tree));
         return {};
       }
       case 'spec':
@@ -167,7 +167,9 @@ export class Installation implements ChangeMaker {
       const source = request.source.startsWith(UPLOAD)
         ? uploads.fileOf(request.source.slice(UPLOAD.length))
         : request.source;
-      const candidate = await stage(source, folder, store.limits, (one) => apps.inspect(one), scope.signal);
+      const candidate = await stage({ source, folder, limits: store.limits, signal: scope.signal }, (one) =>
+        apps.inspect(one),
+      );
       const admitted = await this.#admit(candidate, request);
       this.#underWay.set(staged, { candidate, admitted });
       return { staged, outcome: admitted.outcome };

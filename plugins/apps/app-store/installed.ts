@@ -1,8 +1,8 @@
 /** `installed.yaml`, the one truth about apps that were installed: what is in it, and how it is read. Pure. */
 
-import { CoreError, newerForm } from '@device-core/plugin-api';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { isMap, openList, wrongVersion } from '@device-core/plugin-api/inside/installed';
 import type { Consent } from '@device-core/plugin-api/services/prompts';
+import type { ListKind } from '../shared/package-store/list-file.ts';
 
 export interface AppVersion {
   readonly version: string;
@@ -60,8 +60,18 @@ export interface Installed {
   readonly nextUid: number;
 }
 
-export const FORM = 1;
-export const NOTHING: Installed = { apps: {}, disabled: [], rolledBack: {}, retained: {}, uids: {}, nextUid: 0 };
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Other users go through it to the code of their app. */
+export const PASSAGE = 0o711;
+
+export const APP_LIST: ListKind<Installed> = {
+  noun: 'app',
+  head: '# Written by the Core: apps that were installed on this device. Change it with devicectl app.\n',
+  nothing: { apps: {}, disabled: [], rolledBack: {}, retained: {}, uids: {}, nextUid: 0 },
+  mode: PASSAGE,
+  lost: 'no app that was installed is known any more',
+  parse: parseInstalled,
+};
 
 export function versionOf({ version, hash, name, dataVersion, signer }: AppVersion): AppVersion {
   return { version, hash, name, dataVersion, ...(signer === undefined ? {} : { signer }) };
@@ -72,29 +82,15 @@ export function versionsOf({ former, ...live }: AppEntry): readonly AppVersion[]
   return former ? [live, former] : [live];
 }
 
-/** A copy without this member, or with another value for it. */
-export function without<T>(members: Readonly<Record<string, T>>, id: string, instead?: T): Readonly<Record<string, T>> {
-  const { [id]: _, ...others } = members;
-  return instead === undefined ? others : { ...others, [id]: instead };
+/** The memory of an app whose data stay for a while. */
+export function retainedOf({ version, dataVersion, signer }: AppEntry, now: number, days: number): Retained {
+  return { version, dataVersion, until: now + days * DAY_MS, ...(signer === undefined ? {} : { signer }) };
 }
 
 /** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */
 export function parseInstalled(text: string, file: string): Installed {
-  const { value, errors, line } = parseYaml(text);
-  const [broken] = errors;
-  if (broken) throw new CoreError('STATE_CORRUPT', { file, reason: `line ${broken.line}: ${broken.message}` });
-  const refuse = (path: YamlPath, reason: string) =>
-    new CoreError('STATE_CORRUPT', { file, reason: `line ${line(path)}: ${path.join('.') || 'it'} ${reason}` });
-  const newer = isMap(value) ? newerForm(file, value.format, FORM) : undefined;
-  if (newer) throw newer;
-  if (!isMap(value) || value.format !== FORM || !isMap(value.apps)) throw refuse([], 'is no list of installed apps');
-  for (const [id, app] of Object.entries(value.apps)) {
-    const wrong = isMap(app) ? (wrongVersion(app) ?? wrongEntry(app)) : 'it';
-    if (wrong) throw refuse(['apps', id], `is damaged in ${wrong}`);
-  }
-  const { disabled = [], rolledBack = {}, retained = {}, uids = {}, nextUid = 0 } = value;
-  if (!Array.isArray(disabled) || disabled.some((id) => typeof id !== 'string'))
-    throw refuse(['disabled'], 'is no list of app ids');
+  const { value, disabled, refuse } = openList(text, file, 'app', wrongEntry);
+  const { rolledBack = {}, retained = {}, uids = {}, nextUid = 0 } = value;
   for (const [name, map] of Object.entries({ rolledBack, retained, uids }))
     if (!isMap(map)) throw refuse([name], 'is damaged');
   const given = Object.values(uids as object);
@@ -103,19 +99,19 @@ export function parseInstalled(text: string, file: string): Installed {
   return { apps: value.apps, disabled, rolledBack, retained, uids, nextUid } as unknown as Installed;
 }
 
-function wrongVersion({ version, hash, name, dataVersion }: Record<string, unknown>): string | undefined {
-  if (typeof version !== 'string' || !/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return 'version';
-  if (typeof hash !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(hash)) return 'hash';
+function wrongApp(version: Record<string, unknown>): string | undefined {
+  const { name, dataVersion } = version;
+  const wrong = wrongVersion(version);
+  if (wrong) return wrong;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,39}$/.test(name)) return 'name';
   return Number.isSafeInteger(dataVersion) ? undefined : 'dataVersion';
 }
 
-function wrongEntry({ installedAt, former }: Record<string, unknown>): string | undefined {
+function wrongEntry(entry: Record<string, unknown>): string | undefined {
+  const { installedAt, former } = entry;
+  const wrong = wrongApp(entry);
+  if (wrong) return wrong;
   if (!Number.isFinite(installedAt)) return 'installedAt';
   if (former === undefined) return undefined;
-  return isMap(former) && !wrongVersion(former) && Array.isArray(former.consents) ? undefined : 'former';
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMap(former) && !wrongApp(former) && Array.isArray(former.consents) ? undefined : 'former';
 }

@@ -5,13 +5,14 @@ import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { ChangeRequest } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
+import type { Changing, StoreView } from '../shared/package-store/offer.ts';
 import { Installation } from './installation.ts';
 import type { AppEntry, Installed } from './installed.ts';
 import type { InstallRequest } from './outcome.ts';
 import type { Parts } from './parts.ts';
-import { Removal } from './removal.ts';
-import { beforeOf, Rollback } from './rollback.ts';
-import { Switching } from './switching.ts';
+import { removalMaker, removalOf } from './removal.ts';
+import { beforeOf, rollbackMaker } from './rollback.ts';
+import { switchMaker } from './switching.ts';
 
 /** As long as a large package takes to be unpacked and read on a slow card. */
 const CHECK_MS = 120_000;
@@ -78,22 +79,15 @@ const REFUSES: readonly CoreErrorCode[] = [
   ...(['PLATFORM_UNSUPPORTED', 'RUNTIME_MISSING', 'CONSENT_REQUIRED', 'APP_ROLLED_BACK'] as const),
 ];
 
-export interface StoreView {
-  readonly operations: readonly Operation<never, unknown>[];
-  /** What takes long, for the service that keeps changes. */
-  readonly makers: readonly (Installation | Rollback | Removal | Switching)[];
-}
-
-/** `changing` begins a change. Throws UNAVAILABLE where nobody keeps changes. */
-export function storeOperations(parts: Parts, changing: (request: ChangeRequest) => Promise<string>): StoreView {
+export function storeOperations(parts: Parts, changing: Changing): StoreView {
   const { store } = parts;
   const installing = {
     install: new Installation('apps.install', parts),
     update: new Installation('apps.update', parts),
   };
-  const rollingBack = new Rollback(parts);
-  const removing = new Removal(parts);
-  const switching = new Switching(parts);
+  const rollingBack = rollbackMaker(parts);
+  const removing = removalMaker(parts);
+  const switching = switchMaker(parts);
 
   const brought = async (maker: Installation, request: InstallRequest, call: Parameters<Operation['run']>[1]) => {
     const { discard, ...change } = await maker.begin(request, call.caller);
@@ -226,7 +220,7 @@ export function storeOperations(parts: Parts, changing: (request: ChangeRequest)
     },
     async run({ id, purge = false }, { caller }) {
       const app = Object.hasOwn(store.installed.retained, id) ? id : await nameOf(parts, id);
-      const data = removing.begin(app, purge);
+      const data = removalOf(app, purge, store.installed);
       const summary = `remove ${app}${purge ? ' with its data' : ''}`;
       return { change: await changing(requestOf(removing.kind, app, summary, data, callerName(caller))) };
     },

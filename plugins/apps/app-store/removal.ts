@@ -2,10 +2,10 @@
 
 import { CoreError } from '@device-core/plugin-api';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import { without } from '../shared/package-store/list-file.ts';
 import { ignoreMissing } from './installation.ts';
-import { type AppEntry, without } from './installed.ts';
+import { type AppEntry, type Installed, retainedOf } from './installed.ts';
 import type { Parts } from './parts.ts';
-import { retainedOf } from './retention.ts';
 
 export interface RemovalData extends ChangeData {
   readonly app: string;
@@ -13,34 +13,25 @@ export interface RemovalData extends ChangeData {
   readonly purge: boolean;
 }
 
-const STEPS = [
-  { name: 'stop', summary: 'stopping' },
-  { name: 'commit', summary: 'writing it into the list' },
-  { name: 'clean', summary: 'removing its files' },
-] as const;
+/** An installed app, or with `purge` the data of one that was removed. Throws APP_NOT_FOUND. */
+export function removalOf(app: string, purge: boolean, { apps, retained }: Installed): RemovalData {
+  const entry = apps[app];
+  if (!entry && !(purge && retained[app])) throw new CoreError('APP_NOT_FOUND', { app });
+  return { app, purge, ...(entry ? { entry } : {}) };
+}
 
-export class Removal implements ChangeMaker {
-  readonly kind = 'apps.remove';
-  readonly capability = 'system.apps';
-  readonly steps = STEPS;
-  readonly commit = 'commit';
-  readonly #parts: Parts;
+export const removalMaker = ({ store, apps, config, optional, publish }: Parts): ChangeMaker => ({
+  kind: 'apps.remove',
+  capability: 'system.apps',
+  steps: [
+    { name: 'stop', summary: 'stopping' },
+    { name: 'commit', summary: 'writing it into the list' },
+    { name: 'clean', summary: 'removing its files' },
+  ],
+  commit: 'commit',
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  /** What a removal begins with: an installed app, or with `purge` the data of one that was removed. Throws APP_NOT_FOUND. */
-  begin(app: string, purge: boolean): RemovalData {
-    const { apps, retained } = this.#parts.store.installed;
-    const entry = apps[app];
-    if (!entry && !(purge && retained[app])) throw new CoreError('APP_NOT_FOUND', { app });
-    return { app, purge, ...(entry ? { entry } : {}) };
-  }
-
-  readonly perform = async (step: string, data: ChangeData): Promise<ChangeData> => {
+  async perform(step, data) {
     const { app, entry, purge } = data as RemovalData;
-    const { store, apps, config, optional, publish } = this.#parts;
     const { disabled, retained, rolledBack, uids } = store.installed;
     if (step === 'stop') {
       if (entry) await apps.stop(app).catch(ignoreMissing);
@@ -72,11 +63,10 @@ export class Removal implements ChangeMaker {
     publish('app.removed', removed);
     const until = store.installed.retained[app]?.until;
     return { result: { ...removed, ...(until ? { until } : {}), ...(remains === undefined ? {} : { remains }) } };
-  };
+  },
 
-  readonly undo = async (step: string, data: ChangeData): Promise<void> => {
+  async undo(step, data) {
     const { app, entry } = data as RemovalData;
-    const { store, apps } = this.#parts;
     if (step === 'commit' && entry && store.installed.apps[app] === undefined)
       await store.change(({ apps: all, retained }) => ({
         apps: without(all, app, entry),
@@ -85,5 +75,5 @@ export class Removal implements ChangeMaker {
     if (step !== 'stop' || !entry) return;
     await apps.refresh();
     if (!store.installed.disabled.includes(app)) await apps.start(app).catch(ignoreMissing);
-  };
-}
+  },
+});

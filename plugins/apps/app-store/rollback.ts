@@ -12,12 +12,6 @@ export interface RollbackData extends ChangeData {
   readonly to: AppEntry;
 }
 
-const STEPS = [
-  { name: 'stop', summary: 'stopping' },
-  { name: 'commit', summary: 'writing it into the list' },
-  { name: 'start', summary: 'starting' },
-] as const;
-
 /** What a rollback would write. Throws APP_NOT_FOUND, APP_CONFLICT. */
 export function beforeOf(app: string, from: AppEntry | undefined): RollbackData {
   if (!from) throw new CoreError('APP_NOT_FOUND', { app });
@@ -30,20 +24,18 @@ export function beforeOf(app: string, from: AppEntry | undefined): RollbackData 
   return { app, from, to: { ...versionOf(former), installedAt: Date.now(), ...restore } };
 }
 
-export class Rollback implements ChangeMaker {
-  readonly kind = 'apps.rollback';
-  readonly capability = 'system.apps';
-  readonly steps = STEPS;
-  readonly commit = 'commit';
-  readonly #parts: Parts;
+export const rollbackMaker = ({ store, apps, optional, publish }: Parts): ChangeMaker => ({
+  kind: 'apps.rollback',
+  capability: 'system.apps',
+  steps: [
+    { name: 'stop', summary: 'stopping' },
+    { name: 'commit', summary: 'writing it into the list' },
+    { name: 'start', summary: 'starting' },
+  ],
+  commit: 'commit',
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  readonly perform = async (step: string, data: ChangeData): Promise<ChangeData> => {
+  async perform(step, data) {
     const { app, from, to } = data as RollbackData;
-    const { store, apps, optional, publish } = this.#parts;
     if (step === 'stop') {
       store.underWay.add(app);
       await apps.stop(app).catch(ignoreMissing);
@@ -64,15 +56,14 @@ export class Rollback implements ChangeMaker {
     store.underWay.delete(app);
     await store.tidy();
     return { result: { id: app, version: to.version, former: from.version, state: status.state } };
-  };
+  },
 
-  readonly undo = async (step: string, data: ChangeData): Promise<void> => {
+  async undo(step, data) {
     const { app, from, to } = data as RollbackData;
-    const { store, apps } = this.#parts;
     if (step === 'commit') await store.exchange(app, to, from);
     if (step !== 'stop') return;
     store.underWay.delete(app);
     await apps.refresh();
     if (!store.installed.disabled.includes(app)) await apps.start(app).catch(ignoreMissing);
-  };
-}
+  },
+});

@@ -7,11 +7,12 @@ import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
 import type { AppStore, StoredApp, StoredApps } from '@device-core/plugin-api/services/app-store';
 import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
-import { AppCode, removeTree, UPLOADS } from './code.ts';
+import { ListFile, without } from '../shared/package-store/list-file.ts';
+import { VersionFiles } from '../shared/package-store/version-files.ts';
+import { APP_FILES, removeTree, UPLOADS } from './code.ts';
 import { AppData } from './data.ts';
-import { type AppEntry, type Installed, without } from './installed.ts';
+import { APP_LIST, type AppEntry, type Installed, PASSAGE } from './installed.ts';
 import type { StoreConfig } from './outcome.ts';
-import { InstalledState, PASSAGE } from './state.ts';
 import { Uploads } from './uploads.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -31,8 +32,8 @@ export interface StoreParts {
 }
 
 export class PackageStore implements AppStore {
-  readonly state: InstalledState;
-  readonly code: AppCode;
+  readonly state: ListFile<Installed>;
+  readonly code: VersionFiles<AppEntry>;
   readonly data: AppData;
   readonly limits: TreeLimits;
   readonly uploads: Uploads;
@@ -40,13 +41,12 @@ export class PackageStore implements AppStore {
   /** Apps that a change is under way for: nothing of theirs is swept. */
   readonly underWay = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
-    this.state = new InstalledState(parts.place);
-    this.code = new AppCode(parts.place, this.limits);
+    this.state = new ListFile(join(parts.place, 'installed.yaml'), APP_LIST);
+    this.code = new VersionFiles(parts.place, this.limits, APP_FILES);
     this.data = new AppData(parts.apps);
     this.uploads = new Uploads(join(parts.place, UPLOADS));
   }
@@ -61,7 +61,6 @@ export class PackageStore implements AppStore {
 
   /** Before any app runs: finishes what was cut off, and removes what nobody needs any more. */
   async begin(): Promise<void> {
-    await this.state.read();
     if (this.state.newer) return;
     await makeFolder(this.#parts.place, PASSAGE);
     await this.state.mend();
@@ -100,7 +99,7 @@ export class PackageStore implements AppStore {
   uidOf(app: string): Promise<number> {
     const known = this.installed.uids[app];
     if (known !== undefined) return Promise.resolve(known);
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       const { uids, nextUid } = this.installed;
       const again = uids[app];
       if (again !== undefined) return again;
@@ -112,7 +111,7 @@ export class PackageStore implements AppStore {
 
   /** One change of the list, with whatever has to be looked at for it; told to whoever follows the list. Durable when it resolves. */
   change(make: (now: Installed) => Partial<Installed> | undefined): Promise<boolean> {
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       const change = make(this.installed);
       if (!change) return false;
       await this.state.write(change);
@@ -173,11 +172,11 @@ export class PackageStore implements AppStore {
 
   /** Removes code that no entry names and copies that are too old. */
   tidy(): Promise<void> {
-    return this.serial(async () => {
+    return this.state.serial(async () => {
       // What is not in a list that cannot be read is not therefore left over.
       if (this.state.newer) return;
       try {
-        await this.code.sweep(this.installed);
+        await this.code.sweep(this.installed.apps);
         const old = this.#parts.clock.now() - COPY_DAYS * DAY_MS;
         for (const [id, { former, restore }] of Object.entries(this.installed.apps)) {
           if (this.underWay.has(id)) continue;
@@ -188,12 +187,6 @@ export class PackageStore implements AppStore {
         this.#parts.log.warn({ reason: reasonOf(thrown) }, 'cannot remove what is left of old apps');
       }
     });
-  }
-
-  serial<T>(work: () => Promise<T>): Promise<T> {
-    const run = this.#turn.then(work);
-    this.#turn = run.catch(() => undefined); // whoever asked is told
-    return run;
   }
 
   /** Data of apps that were removed long ago. */

@@ -10,10 +10,11 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
-import { filesOf, PLUGIN_PACKAGE, readTree, type Tree, type TreeLimits } from '@device-core/plugin-api/inside/packages';
+import { PLUGIN_PACKAGE, type Tree, type TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
 import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
 import { Ajv, type ValidateFunction } from 'ajv';
+import { readPackage } from '../shared/package-store/staging.ts';
 
 const MANIFEST = PLUGIN_PACKAGE.manifest;
 const MAX_MANIFEST = 256 * 1024;
@@ -40,9 +41,7 @@ export interface Candidate {
 
 /** Throws PACKAGE_INVALID, MANIFEST_INVALID (with the line), API_VERSION_MISMATCH, CAPABILITY_UNKNOWN. */
 export async function readCandidate(folder: string, source: string, limits: TreeLimits): Promise<Candidate> {
-  const tree = await readTree(PLUGIN_PACKAGE, folder, await filesOf(folder, limits.files), limits.bytes);
-  if (!tree.files.has(MANIFEST))
-    throw new CoreError('PACKAGE_INVALID', { source, reason: `there is no ${MANIFEST} at its top` });
+  const tree = await readPackage(PLUGIN_PACKAGE, folder, source, limits);
   const manifest = await readManifest(join(folder, MANIFEST));
   const main = posix.normalize(manifest.main);
   if (!tree.files.has(main))

@@ -1,14 +1,15 @@
 import { join } from 'node:path';
-import { CoreError, definePlugin, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
-import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import { installedFile } from '@device-core/plugin-api/inside/installed';
 import { device } from '@device-core/plugin-api/services/device';
-import { operations } from '@device-core/plugin-api/services/operations';
 import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { ListFile } from '../shared/package-store/list-file.ts';
+import { offer } from '../shared/package-store/offer.ts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';
 import { Probation } from './probation.ts';
-import { InstalledState } from './state.ts';
+import { PLUGIN_LIST } from './state.ts';
 import { PluginStore } from './store.ts';
 
 const requires = { device, pluginManager };
@@ -24,7 +25,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const manager = services.pluginManager;
     const { paths, sku } = await services.device.info();
     const place = join(paths.var, 'plugins');
-    const state = new InstalledState(paths.var);
+    const state = new ListFile(installedFile(paths.var), PLUGIN_LIST);
     const store = new PluginStore({
       state,
       place,
@@ -49,27 +50,8 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const probation = new Probation(store, manager, scope, log, config.probationMs);
     host.bus.subscribe('plugin.state', probation.changed);
     host.tap('health.collect', (report) => reportHealth(report, { store, state, config, place, faults }));
-    let service: Changes | undefined;
-    const changing = async (request: ChangeRequest) => {
-      if (service) return service.begin(request);
-      throw new CoreError('UNAVAILABLE', {
-        what: request.kind,
-        reason: 'service changes is missing: enable plugin changes in the SKU',
-      });
-    };
-    const view = () => import('./operations.ts').then((it) => it.storeOperations(store, probation, place, changing));
-    let made: ReturnType<typeof view> | undefined;
-    host.when(operations, async (table, part) => {
-      made ??= view();
-      for (const operation of (await made).operations) part.use(operation.name, table.add(operation));
-    });
-    host.when(changes, async (kept, part) => {
-      service = kept;
-      part.defer('changes', () => {
-        service = undefined;
-      });
-      made ??= view();
-      for (const maker of (await made).makers) part.use(maker.kind, kept.serve(maker));
-    });
+    offer(host, async (changing) =>
+      (await import('./operations.ts')).storeOperations(store, probation, place, changing),
+    );
   },
 });

@@ -103,7 +103,8 @@ export class Installation implements ChangeMaker {
     const { stage } = await import('./staging.ts');
     const folder = join(this.#staging, name);
     this.#store.spare(name, [this.#staging, folder]);
-    await stage(source, folder, this.#store.limits, this.#store.signal);
+    const { limits, signal } = this.#store;
+    await stage({ source, folder, limits, signal });
   }
 
   async #admit(name: string, request: InstallRequest): Promise<UnderWay> {

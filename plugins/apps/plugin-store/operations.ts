@@ -3,12 +3,12 @@
 import { type CoreErrorCode, callerName, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import type { ChangeMaker, ChangeRequest } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import type { Changing, StoreView } from '../shared/package-store/offer.ts';
 import { Installation } from './installation.ts';
 import type { InstallRequest, Running } from './outcome.ts';
 import type { Probation } from './probation.ts';
-import { Rollback } from './rollback.ts';
+import { rollbackMaker } from './rollback.ts';
 import type { PluginStore } from './store.ts';
 
 /** As long as plugins may take to stop and start twice: forwards, and back. */
@@ -96,18 +96,11 @@ interface Listing {
   readonly disabled: readonly string[];
 }
 
-export interface StoreView {
-  readonly operations: readonly Operation<never, unknown>[];
-  /** What takes long, for the service that keeps changes. */
-  readonly makers: readonly ChangeMaker[];
-}
-
-/** `changing` begins a change. Throws UNAVAILABLE where nobody keeps changes. */
 export function storeOperations(
   store: PluginStore,
   probation: Probation,
   place: string,
-  changing: (request: ChangeRequest) => Promise<string>,
+  changing: Changing,
 ): StoreView {
   const view = async (id: string, plugin: InstalledPlugin): Promise<InstalledView> => {
     const { probation: unproven, ...rest } = plugin;
@@ -213,7 +206,7 @@ export function storeOperations(
     timeoutMs: TIMEOUT_MS,
     run: async ({ id }) => ({ plugin: await view(id, await store.remove(id)) }),
   };
-  const back = new Rollback(store, view);
+  const back = rollbackMaker(store, view);
   const rollback: Operation<{ readonly id: string }, unknown> = {
     name: 'plugins.rollback',
     sensitive: { act: 'roll the plugin {id} back' },

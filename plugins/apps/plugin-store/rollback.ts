@@ -10,38 +10,32 @@ export interface RollbackData extends ChangeData {
   readonly to: InstalledPlugin;
 }
 
-const STEPS = [
-  { name: 'commit', summary: 'writing it into the list' },
-  { name: 'start', summary: 'starting' },
-] as const;
+export const rollbackMaker = (
+  store: PluginStore,
+  view: (id: string, plugin: InstalledPlugin) => Promise<object>,
+): ChangeMaker => ({
+  kind: 'plugins.rollback',
+  capability: 'system.plugins',
+  steps: [
+    { name: 'commit', summary: 'writing it into the list' },
+    { name: 'start', summary: 'starting' },
+  ],
+  commit: 'commit',
 
-export class Rollback implements ChangeMaker {
-  readonly kind = 'plugins.rollback';
-  readonly capability = 'system.plugins';
-  readonly steps = STEPS;
-  readonly commit = 'commit';
-  readonly #store: PluginStore;
-  readonly #view: (id: string, plugin: InstalledPlugin) => Promise<object>;
-
-  constructor(store: PluginStore, view: (id: string, plugin: InstalledPlugin) => Promise<object>) {
-    this.#store = store;
-    this.#view = view;
-  }
-
-  readonly perform = async (step: string, data: ChangeData): Promise<ChangeData> => {
+  async perform(step, data) {
     const { id, from, to } = data as RollbackData;
     if (step === 'commit') {
-      await this.#store.exchange(id, from, to);
+      await store.exchange(id, from, to);
       return {};
     }
-    await this.#store.follow();
-    return { result: { plugin: await this.#view(id, to) } };
-  };
+    await store.follow();
+    return { result: { plugin: await view(id, to) } };
+  },
 
-  readonly undo = async (step: string, data: ChangeData): Promise<void> => {
+  async undo(step, data) {
     const { id, from, to } = data as RollbackData;
     if (step !== 'commit') return;
-    await this.#store.exchange(id, to, from);
-    await this.#store.follow();
-  };
-}
+    await store.exchange(id, to, from);
+    await store.follow();
+  },
+});

@@ -1,30 +1,16 @@
 /** Brings a package into a folder of the store: from a folder or a tarball on this device. Nothing is fetched. */
 import { constants as fs } from 'node:fs';
-import { mkdir, open, rm, stat } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { makeFolder, storageError } from '@device-core/plugin-api/durable';
-import { packedFilesOf, type TreeLimits, unpack } from '@device-core/plugin-api/inside/packages';
+import { CoreError } from '@device-core/plugin-api';
+import { packedFilesOf, type TreeLimits } from '@device-core/plugin-api/inside/packages';
+import { type SourceKind, type Staging, stagePackage } from '../shared/package-store/staging.ts';
 
-/** Puts the package into this folder, in the place of whatever is there. Throws PACKAGE_INVALID; what was written by then stays there. */
-export async function stage(source: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {
-  const refuse = (reason: string) => new CoreError('PACKAGE_INVALID', { source, reason });
-  if (!isAbsolute(source)) throw refuse('it must be an absolute path on the device');
-  const found = await stat(source).catch((error) => {
-    throw refuse(`it cannot be read: ${reasonOf(error)}`);
-  });
-  try {
-    await rm(folder, { recursive: true, force: true });
-  } catch (thrown) {
-    throw storageError(folder, thrown);
-  }
-  await makeFolder(folder);
-  if (found.isDirectory()) await copy(source, folder, limits, signal);
-  else if (!found.isFile() || !/\.(tgz|tar\.gz)$/.test(source)) throw refuse('it is neither a folder nor a .tgz');
-  else if (found.size > limits.bytes) throw refuse(`it has more than ${limits.bytes} bytes`);
-  else await unpack(source, folder, limits, signal);
-}
+const SOURCE: SourceKind = { name: /\.(tgz|tar\.gz)$/, refusal: 'it is neither a folder nor a .tgz', copy };
+
+/** Throws PACKAGE_INVALID; what was written by then stays there. */
+export const stage = (staging: Staging): Promise<void> => stagePackage(SOURCE, staging);
 
 /** The files that `npm pack` would take; of node_modules only where something is bundled. */
 async function copy(source: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {

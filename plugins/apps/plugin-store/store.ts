@@ -1,21 +1,24 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { moveFolder } from '@device-core/plugin-api/durable';
 import {
   formerOf,
   type Installed,
   type InstalledPlugin,
   liveVersion,
   type RolledBack,
+  versionsOf,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { stateText } from '@device-core/plugin-api/services/apps';
 import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import { without } from '../shared/package-store/list-file.ts';
+import { type FilesKind, VersionFiles } from '../shared/package-store/version-files.ts';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
 import type { InstalledState } from './state.ts';
 import { verifyInstalled } from './trust.ts';
-import { VersionFiles } from './version-files.ts';
 
 export interface StoreParts {
   readonly state: InstalledState;
@@ -29,8 +32,12 @@ export interface StoreParts {
   readonly safeMode: boolean;
 }
 
-/** Changes that may wait. */
-const MAX_WAITING = 8;
+const PLUGIN_FILES: FilesKind<InstalledPlugin> = {
+  format: 'PLUGIN_PACKAGE',
+  signatureCounts: true,
+  versionsOf,
+  move: moveFolder,
+};
 /** A plugin that a start of the Core is about to start is looked at so often, for so long. */
 const LOOK_MS = 100;
 const SETTLED_MS = 120_000;
@@ -40,14 +47,12 @@ const WAYS_OUT: readonly string[] = ['http-server', 'operations'];
 export class PluginStore {
   readonly #parts: StoreParts;
   readonly #limits: TreeLimits;
-  readonly #files: VersionFiles;
-  #tail: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #files: VersionFiles<InstalledPlugin>;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
-    this.#files = new VersionFiles(parts.place, this.#limits);
+    this.#files = new VersionFiles(parts.place, this.#limits, PLUGIN_FILES);
   }
 
   get installed(): Installed {
@@ -76,12 +81,12 @@ export class PluginStore {
 
   /** The Core ends in order: that is not held against anybody. */
   async end(): Promise<void> {
-    const { plugins, rolledBack } = this.installed;
+    const { plugins } = this.installed;
     const forgiven = Object.entries(plugins).map(
       ([id, plugin]) => [id, plugin.probation ? { ...plugin, probation: { starts: 0 } } : plugin] as const,
     );
     if (!Object.values(plugins).some(({ probation }) => probation?.starts)) return;
-    await this.#parts.state.write({ plugins: Object.fromEntries(forgiven), rolledBack });
+    await this.#parts.state.write({ plugins: Object.fromEntries(forgiven) });
   }
 
   verify(manifest: PluginManifest, directory: string): Promise<void> {
@@ -100,14 +105,15 @@ export class PluginStore {
 
   /** Asks everything that can be asked before it runs; resolves with what would be written. */
   admit(candidate: Candidate, request: InstallRequest): Promise<Admitted> {
-    return this.#serial(() => this.#admission(candidate, request));
+    return this.#parts.state.serial(() => this.#admission(candidate, request));
   }
 
   /** Puts its files where they stay, and resolves with what lies there. Nothing names them yet. */
   place(change: string, candidate: Candidate, entry: InstalledPlugin): Promise<Candidate> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       this.#files.spare(`${change} in its place`, this.#files.pathsOf(candidate.manifest.id, entry));
-      return { ...candidate, folder: await this.#files.keep(candidate, entry) };
+      const { folder, manifest, tree } = candidate;
+      return { ...candidate, folder: await this.#files.keep(manifest.id, entry, folder, tree) };
     });
   }
 
@@ -118,12 +124,12 @@ export class PluginStore {
   }
 
   tidy(): Promise<void> {
-    return this.#serial(() => this.#sweep());
+    return this.#parts.state.serial(() => this.#sweep());
   }
 
   /** Names it in the list: from now on it is what runs at the next start. Asks once more, for others may have changed meanwhile. */
   commit(candidate: Candidate, request: InstallRequest, installedAt: number): Promise<Admitted> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const admitted = await this.#admission(candidate, request);
       const { id } = admitted.outcome;
       const entry = admitted.entry.probation ? { ...admitted.entry, installedAt } : admitted.entry;
@@ -134,11 +140,10 @@ export class PluginStore {
 
   /** Takes a commit back, whether it was made or not: what ran before is named again, and runs. */
   revoke(id: string, installedAt: number): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
-      const { plugins, rolledBack } = this.installed;
-      await this.#parts.state.write({ plugins: without(plugins, id, formerOf(plugin)), rolledBack });
+      await this.#parts.state.write({ plugins: without(this.installed.plugins, id, formerOf(plugin)) });
       await this.#apply();
       await this.#sweep();
     });
@@ -149,7 +154,7 @@ export class PluginStore {
    * PLUGIN_ROLLED_BACK when it does not become active, CANCELLED when it is not there any more.
    */
   start(id: string, installedAt: number, resumed: boolean): Promise<Running | undefined> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const entry = this.installed.plugins[id];
       const failed = this.installed.rolledBack[id];
       if (entry?.installedAt !== installedAt) {
@@ -174,7 +179,7 @@ export class PluginStore {
 
   /** Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT when others need it. */
   remove(id: string): Promise<InstalledPlugin> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.#find(id);
       const { checkDependents } = await import('./fitness.ts');
       checkDependents(id, 'remove', {}, { running: await this.#parts.manager.list() });
@@ -196,7 +201,7 @@ export class PluginStore {
    * the device cannot do without, CHANGE_UNDONE.
    */
   switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const { plugins, disabled } = this.installed;
       const plugin = this.#entry(id);
       if (plugin) await this.#write(id, { ...plugin, enabled });
@@ -230,7 +235,7 @@ export class PluginStore {
 
   /** Puts one entry in the place of another; nothing where that was done before. Throws CANCELLED where it is a third one by now. */
   exchange(id: string, from: InstalledPlugin, to: InstalledPlugin): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const now = this.installed.plugins[id];
       if (now && isSame(now, to)) return;
       if (!now || !isSame(now, from))
@@ -241,7 +246,7 @@ export class PluginStore {
 
   /** Runs what the list says. */
   follow(): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       await this.#apply();
       await this.#sweep();
     });
@@ -249,7 +254,7 @@ export class PluginStore {
 
   /** The version has passed its probation, if it is still that one. */
   passed(id: string, installedAt: number): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
       const { probation: _, former, ...proven } = plugin;
@@ -268,7 +273,7 @@ export class PluginStore {
 
   /** The version failed its probation, if it is still that one: what ran before comes back. */
   failed(id: string, installedAt: number, reason: string): Promise<void> {
-    return this.#serial(async () => {
+    return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
       if (plugin?.probation && plugin.installedAt === installedAt) await this.#undo(id, plugin, reason);
     });
@@ -362,29 +367,17 @@ export class PluginStore {
   }
 
   #write(id: string, entry: InstalledPlugin): Promise<void> {
-    const { plugins, rolledBack } = this.installed;
-    return this.#parts.state.write({ plugins: { ...plugins, [id]: entry }, rolledBack });
+    return this.#parts.state.write({ plugins: { ...this.installed.plugins, [id]: entry } });
   }
 
   async #sweep(): Promise<void> {
     // What is not in a list that cannot be read is not therefore left over.
     if (this.#parts.state.newer) return;
     try {
-      await this.#files.sweep(this.installed);
+      await this.#files.sweep(this.installed.plugins);
     } catch (err) {
       this.#parts.log.warn({ err }, 'cannot remove what is left of old plugins');
     }
-  }
-
-  #serial<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= MAX_WAITING)
-      return Promise.reject(new CoreError('BUSY', { what: 'a change of plugins', limit: MAX_WAITING }));
-    this.#waiting++;
-    const run = this.#tail.then(work).finally(() => {
-      this.#waiting--;
-    });
-    this.#tail = run.catch(() => undefined);
-    return run;
   }
 }
 
@@ -402,12 +395,6 @@ export function inItsPlace(former: { readonly version: string } | undefined, run
   if (running?.state === 'active') return `${running.version} runs again`;
   if (running) return `${running.version} ${stateText(running.state)}${running.reason ? `: ${running.reason}` : ''}`;
   return former ? `${former.version} is back, but does not run now` : 'it was removed, its settings are kept';
-}
-
-/** A copy without this member, or with another value for it. */
-function without<T>(members: Readonly<Record<string, T>>, id: string, instead?: T): Readonly<Record<string, T>> {
-  const { [id]: _, ...others } = members;
-  return instead === undefined ? others : { ...others, [id]: instead };
 }
 
 /** Without these nobody could switch it on again. Throws PLUGIN_CONFLICT. */

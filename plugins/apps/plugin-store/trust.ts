@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
 import { type InstalledPlugin, liveVersion, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
+import { listFile } from '../shared/package-store/version-files.ts';
 import { checkUnsignedLevel, checkUnsignedPower, claimsOf, type PowerfulUnsigned } from './claims.ts';
 
 export interface TrustPolicy {
@@ -30,11 +31,6 @@ export async function signerOf(
     if (signatures === 'warn') return undefined;
     throw error;
   }
-}
-
-/** List of the files of a version, beside its folder. */
-export function listFile(place: string, id: string, version: Pick<InstalledPlugin, 'version' | 'hash'>): string {
-  return join(place, id, `${versionFolder(version)}.sha256`);
 }
 
 /** What an installed plugin is held against. */
@@ -65,7 +61,7 @@ export async function verifyInstalled(
   if (!version) throw refuse(`${name} is not in the list of installed plugins`);
   const folder = join(below, name);
   const { hash } = version;
-  const list = () => readFile(listFile(place, id, version), 'utf8');
+  const list = () => readFile(listFile(folder), 'utf8');
   const { changeOf, PLUGIN_PACKAGE } = await import('@device-core/plugin-api/inside/packages');
   const change = await changeOf(PLUGIN_PACKAGE, folder, hash, list, limits);
   if (change !== undefined) throw refuse(change);

@@ -50,45 +50,18 @@ async function signedAs(sign: (folder: string, hash: string) => string): Promise
 
 type Case = readonly [what: string, file: () => Promise<string>, code: string, reason: RegExp, config?: object];
 
+/** Archives of every other evil kind are refused in plugin-store/packages.test.ts: both stores unpack by one module. */
 const cases: readonly Case[] = [
   ['cut off', async () => raw(gzipSync(archive(GOOD)).subarray(0, 150)), 'PACKAGE_INVALID', /unexpected end/i],
-  [
-    'that is a bomb',
-    () => raw(gzipSync(Buffer.alloc(64 << 20))),
-    'PACKAGE_INVALID',
-    /after its end|more than/,
-    { maxBytes: 65_536 },
-  ],
   [
     'with a symbolic link',
     () => tarball({ path: 'guest/l', type: 'SymbolicLink', linkpath: '/etc' }),
     'PACKAGE_INVALID',
     /SymbolicLink/,
   ],
-  [
-    'with a hard link',
-    () => tarball({ path: 'guest/l', type: 'Link', linkpath: 'guest/main.cjs' }),
-    'PACKAGE_INVALID',
-    /is a Link/,
-  ],
-  [
-    'with a device',
-    () => tarball({ path: 'guest/mem', type: 'CharacterDevice' }),
-    'PACKAGE_INVALID',
-    /CharacterDevice/,
-  ],
-  ['with a pipe', () => tarball({ path: 'guest/p', type: 'FIFO' }), 'PACKAGE_INVALID', /FIFO/],
-  ['with a setuid file', () => tarball({ path: 'guest/su', mode: 0o4755 }), 'PACKAGE_INVALID', /setuid/],
   ['with a path above its folder', () => tarball({ path: 'guest/../../evil' }), 'PACKAGE_INVALID', /leads elsewhere/],
   ['with two app.yaml', () => tarball({ path: 'guest/app.yaml', text: MANIFEST() }), 'PACKAGE_INVALID', /comes twice/],
-  [
-    'with a file beside its folder',
-    () => tarball({ path: 'other/app.yaml', text: 'x' }),
-    'PACKAGE_INVALID',
-    /beside the folder/,
-  ],
   ['without app.yaml', () => raw(gzipSync(archive([{ path: 'guest/main.cjs' }]))), 'PACKAGE_INVALID', /no app\.yaml/],
-  ['that is no package', () => raw(Buffer.from('x'.repeat(1000))), 'PACKAGE_INVALID', /./],
   ['that is a folder', async () => packages.folder(), 'PACKAGE_INVALID', /it is no file/],
   ['that is not there', async () => '/nowhere.app', 'PACKAGE_INVALID', /cannot be read/],
   ['that is a device', async () => '/dev/zero', 'PACKAGE_INVALID', /it is no file/],

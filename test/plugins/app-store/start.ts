@@ -12,13 +12,14 @@ import {
 } from '@device-core/plugin-api/services/apps';
 import { changes } from '@device-core/plugin-api/services/changes';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
-import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { operations } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { type Consent, type Consents, consents } from '@device-core/plugin-api/services/prompts';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
-import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
+import { InstantChanges } from '../../fixtures/changes.ts';
+import { StoreCalls } from '../../fixtures/store-calls.ts';
 
 interface FakeApp {
   readonly manifest: AppManifest;
@@ -180,7 +181,7 @@ export async function startStore({
   grants = {},
   changes: kept = new InstantChanges(),
 }: BenchOptions = {}) {
-  const table = new Map<string, Operation<never, unknown>>();
+  const calls = new StoreCalls(kept);
   const fake = new FakeApps();
   const asked = new FakeConsents();
   const paths = root && { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
@@ -205,26 +206,13 @@ export async function startStore({
   const store = host.service(appStore) as AppStore;
   fake.store = store;
   await fake.refresh();
-  const add = (operation: Operation<never, unknown>) => {
-    table.set(operation.name, operation);
-    return { [Symbol.dispose]: () => void table.delete(operation.name) };
-  };
-  await host.appear(operations, { add } as never);
-  const call = async (name: string, params: object = {}) => {
-    const operation = table.get(name);
-    if (!operation) throw new CoreError('METHOD_NOT_FOUND', { name });
-    const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(30_000) };
-    const answer = (await operation.run(params as never, context as never)) as Record<string, unknown>;
-    return typeof answer.change === 'string' ? settledChange(() => kept.get(String(answer.change))) : answer;
-  };
+  await host.appear(operations, calls as never);
   const bench: StoreBench = {
-    ...{ host, apps: fake, store, consents: asked, changes: kept, state, call },
+    ...{ host, apps: fake, store, consents: asked, changes: kept, state },
     place: join(state, 'app-store'),
-    async about(name, params) {
-      const caller = { kind: 'operator', id: 'operator' };
-      return table.get(name)?.about?.(params as never, { caller } as never);
-    },
-    install: (source, more = {}) => call('apps.install', { source, ...more }),
+    call: calls.call,
+    about: (name, params) => calls.about(name, params),
+    install: (source, more = {}) => calls.call('apps.install', { source, ...more }),
     async [Symbol.asyncDispose]() {
       await host.stop();
     },

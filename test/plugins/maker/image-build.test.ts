@@ -30,8 +30,10 @@ suite('image build', () => {
     assert.equal(build('headless-io').hash, built.hash);
   });
 
-  test('holds the plugins of the SKU and of safe mode, and no other', () => {
+  test('holds the plugins of the SKU and of safe mode, what their wings share, and no other', () => {
     const folders = new Set(image.files.flatMap(({ path }) => /^plugins\/[^/]+\/([^/]+)\//.exec(path)?.[1] ?? []));
+    assert.ok(contents.has('plugins/apps/shared/package-store/list-file.js'), 'plugin-store imports it');
+    folders.delete('shared');
     const manifests = image.files.flatMap(({ path }) => /^manifests\/plugins\/.*\/(.*)\.yaml$/.exec(path)?.[1] ?? []);
     const safe = ['plugin-store', 'changes', 'logs', 'cli', 'display', 'render-soft', 'system-view', 'boot', 'systemd'];
     assert.deepEqual([...folders].sort(), [...new Set([...Object.keys(image.plugins), ...safe])].sort());

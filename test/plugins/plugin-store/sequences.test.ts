@@ -8,7 +8,7 @@ import { CoreError, type PluginState } from '@device-core/plugin-api';
 import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
 import { changes } from '@device-core/plugin-api/services/changes';
 import { device } from '@device-core/plugin-api/services/device';
-import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { operations } from '@device-core/plugin-api/services/operations';
 import {
   type PluginManager,
   type PluginStatus,
@@ -18,10 +18,10 @@ import {
 import { createTestHost, leakCheck, type TestHost, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
-import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { Packages } from '../../fixtures/packages.ts';
 import { runs } from '../../fixtures/runs.ts';
+import { StoreCalls } from '../../fixtures/store-calls.ts';
 
 const PROBATION_MS = 30_000;
 const ID = 'guest';
@@ -44,8 +44,7 @@ function sourceOf(version: string): string {
 class Machine implements AsyncDisposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'ds-'));
   readonly #var = join(this.#root, 'var');
-  readonly #table = new Map<string, Operation<never, unknown>>();
-  #changes = new InstantChanges();
+  readonly #calls = new StoreCalls();
   #host: TestHost | undefined;
   #clock = new VirtualClock();
   #generation = 0;
@@ -68,14 +67,10 @@ class Machine implements AsyncDisposable {
       services: [
         [pluginManager, manager],
         [device, { info: async () => info }],
-        [changes, this.#changes],
+        [changes, this.#calls.changes],
       ],
     });
-    const add = (operation: Operation<never, unknown>) => {
-      this.#table.set(operation.name, operation);
-      return { [Symbol.dispose]: () => void this.#table.delete(operation.name) };
-    };
-    await this.#host.appear(operations, { add } as never);
+    await this.#host.appear(operations, this.#calls as never);
     if (this.#runs) await this.#tell('active');
   }
 
@@ -92,12 +87,7 @@ class Machine implements AsyncDisposable {
   }
 
   async call<T>(name: string, params: object = {}): Promise<T> {
-    const operation = this.#table.get(name);
-    assert.ok(operation, name);
-    const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(20_000) };
-    const answer = (await operation.run(params as never, context as never)) as { readonly change?: string };
-    const { change: id } = answer;
-    return (id === undefined ? answer : await settledChange(() => this.#changes.get(id))) as T;
+    return (await this.#calls.call(name, params)) as T;
   }
 
   async crash(): Promise<void> {

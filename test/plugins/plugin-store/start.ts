@@ -1,14 +1,13 @@
 /** The plugin-store in a host of its own, with a manager that runs what installed.yaml says without running it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { CoreError } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
 import { changes } from '@device-core/plugin-api/services/changes';
-import { type Operation, operations } from '@device-core/plugin-api/services/operations';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { type PluginManager, type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
-import { InstantChanges, settledChange } from '../../fixtures/changes.ts';
+import { StoreCalls } from '../../fixtures/store-calls.ts';
 
 export interface StoreBench extends AsyncDisposable {
   readonly host: TestHost;
@@ -41,7 +40,7 @@ function status(id: string, more: Partial<PluginStatus>): PluginStatus {
 
 /** `others` are plugins of the SKU. */
 export async function startStore(config: object = {}, others = OTHERS): Promise<StoreBench> {
-  const table = new Map<string, Operation<never, unknown>>();
+  const calls = new StoreCalls();
   let state = '';
   const list = async (): Promise<readonly PluginStatus[]> => {
     const lines = installedLines(readInstalled(state).installed);
@@ -50,34 +49,22 @@ export async function startStore(config: object = {}, others = OTHERS): Promise<
   };
   const change = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
   const manager: Partial<PluginManager> = { list, apply: async () => change };
-  const kept = new InstantChanges();
   const host = await createTestHost(plugin, {
     manifest: 'manifests/plugins/apps/plugin-store.yaml',
     config,
     services: [
       [pluginManager, manager],
-      [changes, kept],
+      [changes, calls.changes],
     ],
   });
   state = host.device.paths.var;
   mkdirSync(state, { recursive: true });
-  const add = (operation: Operation<never, unknown>) => {
-    table.set(operation.name, operation);
-    return { [Symbol.dispose]: () => void table.delete(operation.name) };
-  };
-  await host.appear(operations, { add } as never);
-  const call = async (name: string, params: object = {}) => {
-    const operation = table.get(name);
-    if (!operation) throw new CoreError('METHOD_NOT_FOUND', { name });
-    const context = { caller: { kind: 'operator', id: 'operator' }, signal: AbortSignal.timeout(10_000) };
-    const answer = (await operation.run(params as never, context as never)) as Record<string, unknown>;
-    return typeof answer.change === 'string' ? settledChange(() => kept.get(String(answer.change))) : answer;
-  };
+  await host.appear(operations, calls as never);
   return {
     host,
     place: join(state, 'plugins'),
-    call,
-    install: (source, more = {}) => call('plugins.install', { source, ...more }),
+    call: calls.call,
+    install: (source, more = {}) => calls.call('plugins.install', { source, ...more }),
     async [Symbol.asyncDispose]() {
       await host.stop();
     },

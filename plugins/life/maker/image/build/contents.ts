@@ -48,6 +48,10 @@ export function contentsOf(checkout: Checkout, { sku, text, plugins }: BuiltSku)
     addTree(folder, (path) => path);
     put(manifest, manifestOf(checkout.text(manifest)));
   }
+  // A common room comes along with the plugins that name it.
+  const named = [...modules].flatMap(([path, code]) => namedBy(path, code));
+  const rooms = new Set(named.flatMap((name) => /^plugins\/[^/]+\/shared(?=\/)/.exec(name) ?? []));
+  for (const room of rooms) addTree(room, (path) => path);
   for (const path of checkout.files('manifests/schema', () => false)) contents.set(path, checkout.content(path));
   contents.set('manifests/skus/safe-mode.yaml', checkout.content('manifests/skus/safe-mode.yaml'));
   put(skuPlace(sku.id), text);
