@@ -1,5 +1,5 @@
 /**
- * What the search of the page finds. A page offers `pages/<id>/entries.ts` with `entries()` and names it in its row of core/pages.ts; it is fetched and
+ * What the search of the page finds. A page offers `pages/<id>/entries.ts` with `entries()` and says `entries` in its page.json; it is fetched and
  * asked when somebody opens the search, never before.
  */
 /** In the order in which equally good ones are shown. */

@@ -76,6 +76,8 @@ export const text = catalogue({
     wordsCost: 'cpu slow budget surface paint',
     wordsPair: 'qr code pair browser sign in viewer',
     wordsLight: 'brightness power off dark backlight',
+    viewer: 'Viewer',
+    operator: 'Operator',
   },
   de: {
     lead: 'Der Bildschirm des Geräts, live. Tippen und wischen Sie hier wie auf dem Gerät selbst.',
@@ -153,6 +155,8 @@ export const text = catalogue({
     wordsCost: 'CPU langsam Budget Fläche Malen',
     wordsPair: 'QR Code koppeln Browser anmelden Betrachter',
     wordsLight: 'Helligkeit aus dunkel Licht',
+    viewer: 'Betrachter',
+    operator: 'Betreiber',
   },
   fr: {
     lead: 'L’écran de l’appareil, en direct. Touchez-le ici comme vous le feriez sur place.',
@@ -229,5 +233,7 @@ export const text = catalogue({
     wordsCost: 'cpu lent budget surface dessin',
     wordsPair: 'qr code associer navigateur connexion lecteur',
     wordsLight: 'luminosité éteindre sombre éclairage',
+    viewer: 'Lecteur',
+    operator: 'Opérateur',
   },
 });
