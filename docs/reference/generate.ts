@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ANSWERS, answersFile } from './generator/answers.ts';
 import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
 import { devicectlPage, readPrograms } from './generator/devicectl.ts';
@@ -36,6 +37,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'services.md': servicesPage,
   ...SCENE_FILES,
   ...SHARED_FILES,
+  [ANSWERS]: answersFile,
   'variants.md': variantsPage,
 };
 const AREAS = 'rest';

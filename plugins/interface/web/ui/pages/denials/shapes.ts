@@ -1,17 +1,9 @@
+import type { Answers } from '../../core/answers.ts';
 import { api } from '../../core/api.ts';
 import type { Ask } from '../apps/shapes.ts';
 
 /** What `GET /refusals` says of one. Times are milliseconds since the Unix epoch. */
-export interface Refusal {
-  readonly ts: number;
-  readonly first: number;
-  readonly count: number;
-  readonly caller: { readonly kind: string; readonly id: string };
-  readonly capability: string;
-  /** The line that would grant it. */
-  readonly hint: string;
-  readonly class: string;
-}
+export type Refusal = Answers['system.refusals']['refusals'][number];
 
 /** What the app asks for that would cover what it was refused: the same, or what contains it. */
 export function coveringAsk(asks: readonly Ask[], capability: string): Ask | undefined {

@@ -1,27 +1,23 @@
 /** The log of the Core and of each app, live. */
+
 import { html } from 'htm/preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { whenText } from '../../core/format.ts';
 import { link, type PageProps } from '../../core/route.ts';
 import { sheet, useAsk } from '../../parts/ask.ts';
 import { SelectField, TextField } from '../../parts/field.ts';
 import { Badge, Card, Head } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
-import { LEVELS, type LogEntry, type LogLine, LogView, useLog } from '../../parts/log-lines.ts';
+import { LEVELS, type LogLine, LogView, useLog } from '../../parts/log-lines.ts';
 import { clean } from '../../parts/said.ts';
 import { text } from './text.ts';
 
 sheet('parts/log-lines.css');
 sheet('pages/logs/logs.css');
 
-type Outcome = 'unfinished' | 'refused' | 'crashed' | 'killed' | 'stopped';
-interface LastStart {
-  readonly ts?: number;
-  readonly sku: string;
-  readonly outcome: Outcome;
-  readonly suspects: readonly string[];
-  readonly problems: readonly LogEntry[];
-}
+type Outcome = LastStart['outcome'];
+type LastStart = NonNullable<Answers['logs.lastStart']['lastStart']>;
 
 const OUTCOMES: Readonly<Record<Outcome, Level>> = {
   ...{ unfinished: 'error', refused: 'error', crashed: 'error', killed: 'warn', stopped: 'okay' },
