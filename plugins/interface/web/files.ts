@@ -22,12 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
   webmanifest: 'application/manifest+json',
   woff2: 'font/woff2',
 };
-const NAME = /^(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)$/;
+const NAME = /^(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)|locales\/[a-z]{2}\.json)$/;
 const packages = createRequire(import.meta.url);
 
 interface File {

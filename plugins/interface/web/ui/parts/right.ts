@@ -24,29 +24,7 @@ export interface Claim {
   readonly summary: string;
 }
 
-const text = catalogue({
-  en: {
-    optional: 'it does without, too',
-    widens: 'More than it has now: {capability}',
-    appSays: 'The app says why:',
-    signed: 'Signed by {name}.',
-    unsigned: 'Not signed.',
-  },
-  de: {
-    optional: 'sie kommt auch ohne aus',
-    widens: 'Mehr als sie jetzt hat: {capability}',
-    appSays: 'Die App sagt, warum:',
-    signed: 'Signiert von {name}.',
-    unsigned: 'Nicht signiert.',
-  },
-  fr: {
-    optional: 'elle s’en passe aussi',
-    widens: 'Plus que ce qu’elle a : {capability}',
-    appSays: 'L’application dit pourquoi :',
-    signed: 'Signée par {name}.',
-    unsigned: 'Sans signature.',
-  },
-});
+const text = catalogue('parts/right');
 
 sheet('parts/right.css');
 
