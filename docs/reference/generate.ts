@@ -5,6 +5,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ANSWERS, answersFile } from './generator/answers.ts';
 import { capabilitiesPage } from './generator/capabilities.ts';
 import { configurationPage } from './generator/configuration.ts';
 import { contractTable } from './generator/contracts.ts';
@@ -40,6 +41,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   ...RESERVED_FILES,
   ...SCENE_FILES,
   ...SHARED_FILES,
+  [ANSWERS]: answersFile,
   'variants.md': variantsPage,
 };
 const AREAS = 'rest';

@@ -1,6 +1,6 @@
 /** The files of the page: TypeScript as it is in the tree with its types taken off, libraries from their packages, nothing from elsewhere. */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,12 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
   webmanifest: 'application/manifest+json',
   woff2: 'font/woff2',
 };
-const NAME = /^(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)$/;
+const NAME = /^(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)|locales\/[a-z]{2}\.json)$/;
 const packages = createRequire(import.meta.url);
 
 interface File {
@@ -100,6 +101,7 @@ export class PageFiles {
     const map = JSON.stringify({ imports });
     const text = (await readFile(join(UI, 'index.html'), 'utf8'))
       .replaceAll('{{prefix}}', this.#prefix)
+      .replace(/\s*"{{pages}}"\s*/, JSON.stringify(await pages()))
       .replace(/\s*"{{imports}}"\s*/, map);
     const body = Buffer.from(text);
     const script = createHash('sha256').update(map).digest('base64');
@@ -117,6 +119,14 @@ export class PageFiles {
     };
     return { file: { type: TYPES.html!, body, etag: `"${hashOf(body).slice(0, 27)}"` }, headers };
   }
+}
+
+/** A page registers itself by the file page.json in its folder; the menu has them by `place`. */
+async function pages(): Promise<readonly object[]> {
+  const folder = join(UI, 'pages');
+  const read = async (id: string) => ({ id, ...JSON.parse(await readFile(join(folder, id, 'page.json'), 'utf8')) });
+  const rows: readonly { readonly place: number }[] = await Promise.all((await readdir(folder)).map(read));
+  return rows.toSorted((a, b) => a.place - b.place);
 }
 
 /** Packages hide their package.json behind `exports`; the folder is where their main file is, upwards. */

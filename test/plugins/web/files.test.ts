@@ -1,6 +1,6 @@
 /** The files of the page: what a browser gets, and what it is told not to do. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
@@ -11,6 +11,17 @@ after(leakCheck());
 const UI = join(import.meta.dirname, '../../../plugins/interface/web/ui');
 const files = new PageFiles('/ui/');
 const text = async (path: string) => Buffer.from((await files.answer({ path })).body).toString('utf8');
+
+interface Row {
+  readonly id: string;
+  readonly section: string;
+  readonly icon: string;
+  readonly place: number;
+  readonly needs?: string;
+  readonly hidden?: boolean;
+  readonly entries?: boolean;
+}
+const pagesOf = (index: string): readonly Row[] => JSON.parse(/id="pages">([^<]*)</.exec(index)![1]!);
 
 test('every module of the page comes without types, with lines and columns where they were', async () => {
   for (const path of globSync('**/*.ts', { cwd: UI })) {
@@ -35,8 +46,44 @@ test('all files that the start page and its modules name are there', async () =>
   };
   const index = await text('');
   for (const [, path = ''] of index.matchAll(/(?:src|href)="\/ui\/([^"]*)"/g)) await look(path);
+  for (const { id, entries } of pagesOf(index)) {
+    await look(`pages/${id}/page.ts`);
+    if (entries) await look(`pages/${id}/entries.ts`);
+  }
   assert.ok(seen.has('main.ts') && seen.has('lib/preact.js'), [...seen].join(' '));
   assert.doesNotMatch(index, /https?:/);
+});
+
+describe('a page registers itself by its page.json', async () => {
+  const rows = pagesOf(await text(''));
+  const titles = ['en', 'de', 'fr'].map(
+    (one) => JSON.parse(readFileSync(join(UI, `locales/${one}.json`), 'utf8')).shell,
+  );
+  const icons = readFileSync(join(UI, 'parts/icon.ts'), 'utf8');
+
+  test('each folder of a page has one, and each has a place in the menu that no other has', () => {
+    assert.deepEqual(rows.map(({ id }) => id).sort(), readdirSync(join(UI, 'pages')).sort());
+    assert.equal(new Set(rows.map(({ place }) => place)).size, rows.length);
+    assert.deepEqual(
+      rows.map(({ place }) => place),
+      rows.map(({ place }) => place).sort((a, b) => a - b),
+    );
+  });
+  for (const row of rows)
+    test(row.id, () => {
+      const { id, section, icon, entries, hidden, needs, place, ...others } = row;
+      assert.ok(['device', 'build', 'admin'].includes(section));
+      assert.match(icons, new RegExp(`^  ${icon}:`, 'm'));
+      assert.ok(
+        titles.every((title) => title[id] !== undefined),
+        'a title in each language',
+      );
+      assert.equal(entries === true, existsSync(join(UI, `pages/${id}/entries.ts`)));
+      assert.ok(existsSync(join(UI, `pages/${id}/page.ts`)) && Number.isInteger(place));
+      assert.ok(hidden === undefined || hidden === true);
+      assert.match(needs ?? '/', /^\//);
+      assert.deepEqual(others, {});
+    });
 });
 
 test('a browser may run what comes from here alone, and show the page in no frame', async () => {

@@ -10,8 +10,10 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-/** Props of a page: the rest of the address after its id, `#/apps/com.example` has `['com.example']`. */
-export type PageProps = Pick<Route, 'rest' | 'query'>;
+/** Props of a page: its title, and the rest of its address, `['com.example']` of `#/apps/com.example`. */
+export interface PageProps extends Pick<Route, 'rest' | 'query'> {
+  readonly title: string;
+}
 
 export const START = 'overview';
 

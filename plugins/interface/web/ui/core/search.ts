@@ -1,6 +1,6 @@
 /**
- * Search of the page. A page offers `pages/<id>/entries.ts` with `entries()` and names it in its row of
- * core/pages.ts; the file is fetched and called when the search is opened, never before.
+ * Search of the page. A page offers `pages/<id>/entries.ts` with `entries()` and says `entries` in its page.json; the
+ * file is fetched and called when the search is opened, never before.
  */
 /** In the order in which equally good ones are shown. */
 export const KINDS = [

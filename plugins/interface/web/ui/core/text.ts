@@ -1,8 +1,12 @@
-/** Strings of the page, in the language of the browser or the one that was chosen. Each page has a catalogue of its own, with the same keys in each language. */
+/** Strings of the page, in the language of the browser or the one that was chosen: `locales/<language>.json` has them by room, with the same keys. */
 import { computed, signal } from '@preact/signals';
+import de from '../locales/de.json' with { type: 'json' };
+import en from '../locales/en.json' with { type: 'json' };
+import fr from '../locales/fr.json' with { type: 'json' };
 
 export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof LANGUAGES;
+const TEXTS: Readonly<Record<Language, typeof en>> = { en, de, fr };
 export type Values = Readonly<Record<string, string | number>>;
 
 const KEY = 'device.language';
@@ -26,9 +30,9 @@ export function chooseLanguage(chosen: Language): void {
 }
 
 /** `{name}` in a string is the value of that name. A string `one|many` is chosen by `n`. */
-export function catalogue<K extends string>(texts: Readonly<Record<Language, Readonly<Record<K, string>>>>) {
-  return (key: K, values: Values = {}): string => {
-    const text = texts[language.value][key];
+export function catalogue<R extends keyof typeof en>(room: R) {
+  return (key: keyof (typeof en)[R] & string, values: Values = {}): string => {
+    const text = (TEXTS[language.value][room] as Readonly<Record<string, string>>)[key]!;
     const plural = typeof values.n === 'number' && text.includes('|');
     const [one = '', many = one] = plural ? text.split('|') : [text];
     const chosen = plural && new Intl.PluralRules(locale.value).select(values.n as number) !== 'one' ? many : one;

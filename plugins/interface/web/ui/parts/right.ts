@@ -24,29 +24,7 @@ export interface Claim {
   readonly summary: string;
 }
 
-const text = catalogue({
-  en: {
-    optional: 'optional',
-    widens: 'More than it has now: {capability}',
-    appSays: 'Reason given by the app:',
-    signed: 'Signed by {name}.',
-    unsigned: 'Not signed.',
-  },
-  de: {
-    optional: 'optional',
-    widens: 'Mehr als sie jetzt hat: {capability}',
-    appSays: 'Begründung der App:',
-    signed: 'Signiert von {name}.',
-    unsigned: 'Nicht signiert.',
-  },
-  fr: {
-    optional: 'facultatif',
-    widens: 'Plus que ce qu’elle a : {capability}',
-    appSays: 'Raison donnée par l’application :',
-    signed: 'Signée par {name}.',
-    unsigned: 'Sans signature.',
-  },
-});
+const text = catalogue('parts/right');
 
 sheet('parts/right.css');
 

@@ -2,12 +2,12 @@
 import { html } from 'htm/preact';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { fetched } from '../core/api.ts';
-import type { PageEntry } from '../core/pages.ts';
 import { link } from '../core/route.ts';
 import { type Entry, type EntryKind, find, type Index, indexOf } from '../core/search.ts';
 import { language } from '../core/text.ts';
 import { messageOf, sheet } from '../parts/ask.ts';
 import { Icon } from '../parts/icon.ts';
+import { entriesOf, type PageEntry, titleOf } from './pages.ts';
 import { seek } from './palette-text.ts';
 import { questions } from './questions.ts';
 
@@ -82,7 +82,7 @@ function useSources(pages: readonly PageEntry[]): Sources {
   const [found, setFound] = useState<Sources>({ entries: [], waiting: true, failed: [] });
   useEffect(() => {
     let over = false;
-    const offering = pages.filter((page) => page.entries !== undefined);
+    const offering = pages.filter((page) => page.entries);
     let left = offering.length;
     const add = (entries: readonly Entry[], failed?: string) => {
       left -= 1;
@@ -95,11 +95,11 @@ function useSources(pages: readonly PageEntry[]): Sources {
     };
     if (left === 0) setFound({ entries: [], waiting: false, failed: [] });
     for (const page of offering)
-      fetched(page.entries!())
+      fetched(entriesOf(page))
         .then((module) => module.entries())
         .then(
           (entries) => add(entries),
-          (thrown) => add([], `${page.title()} (${messageOf(thrown)})`),
+          (thrown) => add([], `${titleOf(page)} (${messageOf(thrown)})`),
         );
     return () => {
       over = true;
@@ -112,6 +112,8 @@ function useSources(pages: readonly PageEntry[]): Sources {
 function ownEntries(pages: readonly PageEntry[]): readonly Entry[] {
   const titles = pages
     .filter(({ hidden }) => !hidden)
-    .map(({ id, title, icon }): Entry => ({ kind: 'page', title: title(), href: link(id), words: [id], icon }));
+    .map(
+      (page): Entry => ({ kind: 'page', title: titleOf(page), href: link(page.id), words: [page.id], icon: page.icon }),
+    );
   return [...questions((page) => pages.some(({ id }) => id === page)), ...titles];
 }

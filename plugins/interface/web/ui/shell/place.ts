@@ -4,17 +4,17 @@ import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { api } from '../core/api.ts';
 import { away } from '../core/live.ts';
-import { PAGES } from '../core/pages.ts';
 import { link, type PageProps, START } from '../core/route.ts';
 import { sheets } from '../parts/ask.ts';
 import { Button, LinkButton } from '../parts/button.ts';
 import { Empty, Head, Loading } from '../parts/frame.ts';
+import { load, PAGES, titleOf } from './pages.ts';
 import { words } from './text.ts';
 
 const AGAIN_MS = 1_500;
 let first = true;
 
-export function Place({ page, rest, query }: { page: string } & PageProps) {
+export function Place({ page, rest, query }: { page: string } & Omit<PageProps, 'title'>) {
   const entry = PAGES.find(({ id }) => id === page);
   const [Page, setPage] = useState<FunctionComponent<PageProps> | undefined>(undefined);
   const [error, setError] = useState<unknown>(undefined);
@@ -23,7 +23,7 @@ export function Place({ page, rest, query }: { page: string } & PageProps) {
   useEffect(() => {
     let over = false;
     const show = async () => {
-      const loaded = await entry?.load();
+      const loaded = entry && (await load(entry));
       await sheets();
       if (over || loaded === undefined) return;
       setPage(() => loaded.Page);
@@ -53,7 +53,7 @@ export function Place({ page, rest, query }: { page: string } & PageProps) {
   }, [Page]);
   if (entry === undefined)
     return html`<${Head} title=${words('missing')} /><${Empty} icon="search" title=${words('missingPage', { name: page })}><${LinkButton} href=${link(START)}>${words('overview')}<//><//>`;
-  if (Page !== undefined) return html`<${Page} rest=${rest} query=${query} />`;
+  if (Page !== undefined) return html`<${Page} title=${titleOf(entry)} rest=${rest} query=${query} />`;
   if (error === undefined) return html`<${Loading} />`;
-  return html`<${Head} title=${entry.title()} /><div class="waits" role="status"><${Empty} icon="info" title=${words(isAway ? 'pageLater' : 'pageFailed')}>${!isAway && html`<${Button} onClick=${() => location.reload()}>${words('reload')}<//>`}<//></div>`;
+  return html`<${Head} title=${titleOf(entry)} /><div class="waits" role="status"><${Empty} icon="info" title=${words(isAway ? 'pageLater' : 'pageFailed')}>${!isAway && html`<${Button} onClick=${() => location.reload()}>${words('reload')}<//>`}<//></div>`;
 }

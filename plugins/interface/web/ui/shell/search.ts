@@ -4,9 +4,9 @@ import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { fetched } from '../core/api.ts';
-import type { PageEntry } from '../core/pages.ts';
 import { Button, tellError } from '../parts/button.ts';
 import { Icon } from '../parts/icon.ts';
+import type { PageEntry } from './pages.ts';
 import { words } from './text.ts';
 
 type Drawn = FunctionComponent<{ pages: readonly PageEntry[]; onClose: () => void }>;

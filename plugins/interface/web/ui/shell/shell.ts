@@ -3,7 +3,6 @@ import { html } from 'htm/preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { api, fetched } from '../core/api.ts';
 import { away } from '../core/live.ts';
-import { PAGES, type PageEntry } from '../core/pages.ts';
 import { link, route } from '../core/route.ts';
 import { endSession, session, stays } from '../core/session.ts';
 import { chooseLanguage, LANGUAGES, type Language, language } from '../core/text.ts';
@@ -17,6 +16,7 @@ import { Toasts } from '../parts/toast.ts';
 import { AskAgain } from './ask-again.ts';
 import { Connection } from './connection.ts';
 import { Extra } from './extra.ts';
+import { PAGES, type PageEntry, titleOf } from './pages.ts';
 import { Place } from './place.ts';
 import { type Colours, colours } from './preferences.ts';
 import { Search, SearchButton, SearchIcon } from './search.ts';
@@ -40,7 +40,7 @@ export function Shell() {
   useEffect(() => {
     open.value = false;
     const entry = PAGES.find(({ id }) => id === page);
-    document.title = `${entry?.title() ?? page} · ${sku?.title ?? 'Device Core'}`;
+    document.title = `${entry === undefined ? page : titleOf(entry)} · ${sku?.title ?? 'Device Core'}`;
   }, [page, language.value, sku?.title]);
   // The menu is longer than most windows.
   useEffect(() => {
@@ -55,7 +55,7 @@ export function Shell() {
   }, []);
   return html`<a class="skip" href="#main" onClick=${skip}>${words('skip')}</a><div class=${`shell ${open.value ? 'open' : ''}`}><div class="top"><${Button} kind="quiet" icon="menu" label=${words('menu')} expanded=${open.value} onClick=${() => {
     open.value = !open.value;
-  }} /><span class="brand">${sku?.title ?? 'Device Core'}</span><${SearchIcon} /></div><nav class="side" aria-label=${words('menu')}><div class="brand"><img src="icon.svg" alt="" width="32" height="32" /><span>${sku?.title ?? 'Device Core'}</span></div><${SearchButton} /><div class="sections">${SECTIONS.map((section) => html`<div key=${section} class="section"><h2>${words(section)}</h2><ul>${pages.filter((one) => one.section === section && !one.hidden).map((one) => html`<li key=${one.id}><a href=${link(one.id)} aria-current=${one.id === page ? 'page' : undefined}><${Icon} name=${one.icon} />${one.title()}</a></li>`)}${section === 'device' && html`<${Extra} />`}</ul></div>`)}</div><${Foot} /></nav><button type="button" class="shade" tabindex="-1" aria-hidden="true" onClick=${() => {
+  }} /><span class="brand">${sku?.title ?? 'Device Core'}</span><${SearchIcon} /></div><nav class="side" aria-label=${words('menu')}><div class="brand"><img src="icon.svg" alt="" width="32" height="32" /><span>${sku?.title ?? 'Device Core'}</span></div><${SearchButton} /><div class="sections">${SECTIONS.map((section) => html`<div key=${section} class="section"><h2>${words(section)}</h2><ul>${pages.filter((one) => one.section === section && !one.hidden).map((one) => html`<li key=${one.id}><a href=${link(one.id)} aria-current=${one.id === page ? 'page' : undefined}><${Icon} name=${one.icon} />${titleOf(one)}</a></li>`)}${section === 'device' && html`<${Extra} />`}</ul></div>`)}</div><${Foot} /></nav><button type="button" class="shade" tabindex="-1" aria-hidden="true" onClick=${() => {
     open.value = false;
   }}></button><main id="main" tabindex="-1" class=${away.value ? 'away' : ''}>${sku?.simulated && html`<p class="banner simulated">${words('simulated')}</p>`}<${Connection} /><${Place} key=${page} page=${page} rest=${rest} query=${query} /></main></div><${Search} pages=${pages} /><${Toasts} /><${AskAgain} />`;
 }

@@ -9,7 +9,6 @@ import { Choice, TextField } from '../../parts/field.ts';
 import { Answer, Badge, Card, Empty, Head } from '../../parts/frame.ts';
 import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
-import { words } from '../../shell/text.ts';
 import { App } from './app.ts';
 import { Install } from './install.ts';
 import { Questions } from './questions.ts';
@@ -26,13 +25,15 @@ const LOOK_MS = 5000;
 type Row = AppStatus & { readonly usage: readonly Use[] };
 type Shown = 'all' | 'troubled' | 'running';
 
-export function Page({ rest, query }: PageProps) {
+export function Page({ title, rest, query }: PageProps) {
   const [id] = rest;
   if (id === 'install') return html`<${Install} of=${query.get('of') ?? undefined} />`;
-  return id === undefined ? html`<${List} />` : html`<${App} key=${id} id=${id} tab=${query.get('tab') ?? 'state'} />`;
+  return id === undefined
+    ? html`<${List} title=${title} />`
+    : html`<${App} key=${id} id=${id} tab=${query.get('tab') ?? 'state'} />`;
 }
 
-function List() {
+function List({ title }: Pick<PageProps, 'title'>) {
   const apps = useAsk<{ readonly apps: readonly AppStatus[] }>('/apps');
   const top = useAsk<{ readonly apps: readonly Top[] }>('/apps/usage');
   const [wanted, setWanted] = useState('');
@@ -55,10 +56,10 @@ function List() {
     ['running', text('running')],
   ] as const;
   const actions = html`<${LinkButton} kind="main" icon="upload" href=${link('apps', ['install'])}>${text('install')}<//>`;
-  return html`<${Head} title=${words('apps')} lead=${text('lead')} actions=${actions} /><${Questions} /><${Answer} of=${apps}>${() =>
+  return html`<${Head} title=${title} lead=${text('lead')} actions=${actions} /><${Questions} /><${Answer} of=${apps}>${() =>
     all.length === 0
-      ? html`<${Card} label=${words('apps')}><${Empty} icon="apps" title=${text('none')} /><//>`
-      : html`<${Card} label=${words('apps')}><div class="apps-filter"><${TextField} quiet label=${text('filter')} placeholder=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('show')} value=${shown} options=${choices} onChange=${setShown} /></div><${Table} label=${words('apps')} columns=${columns()} rows=${rows} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('apps', [id])} empty=${text('noneMatch')} most=${100} /><//>`}<//>`;
+      ? html`<${Card} label=${title}><${Empty} icon="apps" title=${text('none')} /><//>`
+      : html`<${Card} label=${title}><div class="apps-filter"><${TextField} quiet label=${text('filter')} placeholder=${text('filter')} type="search" value=${wanted} onInput=${setWanted} /><${Choice} label=${text('show')} value=${shown} options=${choices} onChange=${setShown} /></div><${Table} label=${title} columns=${columns()} rows=${rows} rowKey=${({ id }: Row) => id} href=${({ id }: Row) => link('apps', [id])} empty=${text('noneMatch')} most=${100} /><//>`}<//>`;
 }
 
 const weight = (one: AppStatus): number => (isTroubled(one) ? (levelOf(one) === 'error' ? 0 : 1) : 2);

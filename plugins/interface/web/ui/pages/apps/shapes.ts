@@ -1,5 +1,5 @@
-/** Answers of the Core about apps, as far as the page uses them. Times are milliseconds since the Unix epoch. */
-import type { Right } from '../../parts/right.ts';
+/** What the Core says of apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+import type { Answers } from '../../core/answers.ts';
 
 export interface AppStatus {
   readonly id: string;
@@ -18,7 +18,7 @@ export interface AppStatus {
   readonly leftOut: readonly { readonly part: string; readonly reason: string; readonly hint?: string }[];
   readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
 }
-export type AppState = 'stopped' | 'starting' | 'running' | 'stopping' | 'backoff' | 'failed' | 'quarantined';
+export type AppState = Answers['apps.list']['apps'][number]['state'];
 
 /** A capability that an app asks for, and what is decided about it. */
 export interface Ask {
@@ -52,36 +52,16 @@ export interface Description {
   readonly asks: readonly Ask[];
 }
 
-export interface Use {
-  readonly budget: 'memory' | 'cpu' | 'tasks' | 'storage' | 'cache';
-  readonly used: number;
-  readonly limit: number;
-  readonly percent: number;
-  readonly peak: number;
-}
+export type Use = Top['usage'][number];
 
-export interface Top {
-  readonly id: string;
-  readonly usage: readonly Use[];
-}
+export type Top = Answers['apps.top']['apps'][number];
 
 export interface Uses {
   readonly used: readonly string[];
   readonly refused: readonly { readonly capability: string; readonly ts: number; readonly count: number }[];
 }
 
-export interface Prompt {
-  readonly id: string;
-  readonly kind: 'consent' | 'confirm' | 'update';
-  readonly subject: string;
-  readonly title: string;
-  readonly signer?: string;
-  readonly version?: string;
-  readonly act?: string;
-  readonly what: readonly Right[];
-  readonly since: number;
-  readonly until: number;
-}
+export type Prompt = Answers['prompts.list']['prompts'][number];
 
 export interface Consent {
   readonly app: string;

@@ -6,14 +6,13 @@ import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Answer, Badge, Card, Empty, Head } from '../../parts/frame.ts';
 import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
-import { words } from '../../shell/text.ts';
 import { ChangeView, isOver, LEVEL, useChange } from './change.ts';
 import type { Change } from './shapes.ts';
 import { text } from './text.ts';
 
-export function Page({ rest }: PageProps) {
+export function Page({ title, rest }: PageProps) {
   const [id] = rest;
-  return id === undefined ? html`<${List} />` : html`<${One} key=${id} id=${id} />`;
+  return id === undefined ? html`<${List} title=${title} />` : html`<${One} key=${id} id=${id} />`;
 }
 
 function One({ id }: { id: string }) {
@@ -21,10 +20,10 @@ function One({ id }: { id: string }) {
   return html`<p><a href=${link('changes')}>← ${text('all')}</a></p><${Head} title=${text('change', { id })} lead=${text('leadOne')} /><${ChangeView} of=${change} />`;
 }
 
-function List() {
+function List({ title }: Pick<PageProps, 'title'>) {
   const list = useAsk<{ readonly changes: readonly Change[] }>('/changes');
   useEvents(['change.state'], list.reload);
-  return html`<${Head} title=${words('changes')} lead=${text('lead')} /><${Answer} of=${list}>${({
+  return html`<${Head} title=${title} lead=${text('lead')} /><${Answer} of=${list}>${({
     changes,
   }: {
     changes: readonly Change[];
@@ -32,7 +31,7 @@ function List() {
     const now = changes.filter((one) => !isOver(one));
     const over = changes.filter(isOver);
     if (changes.length === 0)
-      return html`<${Card} label=${words('changes')}><${Empty} icon="changes" title=${text('none')} /><//>`;
+      return html`<${Card} label=${title}><${Empty} icon="changes" title=${text('none')} /><//>`;
     return html`${now.length > 0 && html`<${Card} title=${text('now')}><${Changes} label=${text('now')} of=${now} /><//>`}<${Card} title=${text('over')}><${Changes} label=${text('over')} of=${over} /><//>`;
   }}<//>`;
 }

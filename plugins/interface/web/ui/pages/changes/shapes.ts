@@ -1,20 +1,4 @@
-/** Answer of the Core about a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
-export interface Change {
-  readonly id: string;
-  /** The operation that began it. */
-  readonly kind: string;
-  readonly subject: string;
-  readonly summary: string;
-  readonly by: string;
-  readonly state: ChangeState;
-  readonly steps: readonly { readonly name: string; readonly summary: string; readonly state: ChangeState }[];
-  readonly progress: { readonly done: number; readonly of: number; readonly note?: string };
-  readonly error?: {
-    readonly code: string;
-    readonly message: string;
-    readonly details?: Readonly<Record<string, unknown>>;
-  };
-  readonly startedAt: number;
-  readonly endedAt?: number;
-}
-export type ChangeState = 'waiting' | 'doing' | 'done' | 'undoing' | 'undone' | 'failed';
+/** What the Core says of a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
+import type { Answers } from '../../core/answers.ts';
+export type Change = Answers['changes.list']['changes'][number];
+export type ChangeState = Change['state'];

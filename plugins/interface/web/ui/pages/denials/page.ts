@@ -11,7 +11,6 @@ import { Answer, Badge, Card, Empty, Head } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
 import { clean } from '../../parts/said.ts';
 import { tell } from '../../parts/toast.ts';
-import { words } from '../../shell/text.ts';
 import type { Ask, Description } from '../apps/shapes.ts';
 import { coveringAsk, lineOf, type Refusal } from './shapes.ts';
 import { text } from './text.ts';
@@ -23,7 +22,7 @@ type Asks = ReadonlyMap<string, readonly Ask[] | undefined>;
 
 const MOST = 100;
 
-export function Page({ query }: PageProps) {
+export function Page({ title, query }: PageProps) {
   const list = useAsk<{ readonly refusals: readonly Refusal[] }>('/refusals', { limit: 256 });
   const [wanted, setWanted] = useState(query.get('of') ?? '');
   const refusals = list.data?.refusals ?? [];
@@ -48,7 +47,7 @@ export function Page({ query }: PageProps) {
   useEvents(['prompt.state', 'app.state'], again, 500);
   const matches = ({ caller, capability }: Refusal) =>
     `${caller.id} ${capability}`.toLowerCase().includes(wanted.toLowerCase());
-  return html`<${Head} title=${words('denials')} lead=${text('lead')} /><${Answer} of=${list}>${() => {
+  return html`<${Head} title=${title} lead=${text('lead')} /><${Answer} of=${list}>${() => {
     if (refusals.length === 0)
       return html`<${Card} label=${text('all')}><${Empty} icon="check" title=${text('none')} /><//>`;
     const shown = refusals.filter(matches);

@@ -1,17 +1,9 @@
+import type { Answers } from '../../core/answers.ts';
 import { api } from '../../core/api.ts';
 import type { Ask } from '../apps/shapes.ts';
 
-/** A refusal of `GET /refusals`. Times are milliseconds since the Unix epoch. */
-export interface Refusal {
-  readonly ts: number;
-  readonly first: number;
-  readonly count: number;
-  readonly caller: { readonly kind: string; readonly id: string };
-  readonly capability: string;
-  /** The line that would grant it. */
-  readonly hint: string;
-  readonly class: string;
-}
+/** What `GET /refusals` says of one. Times are milliseconds since the Unix epoch. */
+export type Refusal = Answers['system.refusals']['refusals'][number];
 
 /** The claim of the app that covers the refused capability: the same, or one that contains it. */
 export function coveringAsk(asks: readonly Ask[], capability: string): Ask | undefined {

@@ -3,7 +3,6 @@ import { link, type PageProps } from '../../core/route.ts';
 import { sheet, useAsk } from '../../parts/ask.ts';
 import { Tabs } from '../../parts/dialog.ts';
 import { Head } from '../../parts/frame.ts';
-import { words as shell } from '../../shell/text.ts';
 import { Live } from './live.ts';
 import { Now } from './now.ts';
 import { Publish } from './publish.ts';
@@ -19,7 +18,7 @@ interface Document {
 const EVERYTHING: readonly string[] = ['**'];
 
 /** `#/events?filter=system.**,app.state`, `#/events/now`, `#/events/publish`. What came is kept while one looks at another view of it. */
-export function Page({ rest, query }: PageProps) {
+export function Page({ title, rest, query }: PageProps) {
   const [view = 'live'] = rest;
   const asked = (query.get('filter') ?? '').split(',').filter((one) => one !== '');
   const filters = asked.length === 0 ? EVERYTHING : asked;
@@ -34,5 +33,5 @@ export function Page({ rest, query }: PageProps) {
     [link('events', ['now'], held), words('now'), view === 'now'],
     [link('events', ['publish'], held), words('publish'), view === 'publish'],
   ] as const;
-  return html`<${Head} title=${shell('events')} lead=${words('lead')} /><${Tabs} label=${words('views')} tabs=${tabs} />${view === 'now' ? html`<${Now} topics=${document.data && kept} />` : view === 'publish' ? html`<${Publish} key=${query.toString()} query=${query} topics=${topics} />` : html`<${Live} fed=${fed} filters=${filters} topics=${topics} />`}`;
+  return html`<${Head} title=${title} lead=${words('lead')} /><${Tabs} label=${words('views')} tabs=${tabs} />${view === 'now' ? html`<${Now} topics=${document.data && kept} />` : view === 'publish' ? html`<${Publish} key=${query.toString()} query=${query} topics=${topics} />` : html`<${Live} fed=${fed} filters=${filters} topics=${topics} />`}`;
 }

@@ -7,7 +7,6 @@ import { Answer, Card, Empty, Head } from '../../parts/frame.ts';
 import { useNarrow } from '../../parts/narrow.ts';
 import { plain } from '../../parts/plain.ts';
 import { LongList } from '../../parts/table.ts';
-import { words as shell } from '../../shell/text.ts';
 import { grouped, type Kind, type Listed } from './catalog.ts';
 import { type Callables, useCallables } from './data.ts';
 import { FunctionView } from './function-view.ts';
@@ -18,11 +17,11 @@ import { words } from './text.ts';
 sheet('pages/functions/functions.css');
 
 /** `#/functions`, `#/functions/op/config.set`, `#/functions/fn/com.example.agenda/agenda.add/1.0.0`, `#/functions/stream/display.frames`. */
-export function Page({ rest }: PageProps) {
+export function Page({ title, rest }: PageProps) {
   const callables = useCallables();
   const narrow = useNarrow();
   const chosen = rest.length > 0;
-  return html`<${Head} title=${shell('functions')} lead=${words('lead')} /><${Answer} of=${callables}>${(data: Callables) => html`<div class="functions">${(!narrow || !chosen) && html`<${List} rows=${data.rows} at=${rest.join('/')} />`}${(!narrow || chosen) && html`<div class="stack">${narrow && html`<p><a class="button quiet" href=${link('functions')}>← ${words('back')}</a></p>`}<${Chosen} key=${rest.join('/')} data=${data} rest=${rest} /></div>`}</div>`}<//>`;
+  return html`<${Head} title=${title} lead=${words('lead')} /><${Answer} of=${callables}>${(data: Callables) => html`<div class="functions">${(!narrow || !chosen) && html`<${List} rows=${data.rows} at=${rest.join('/')} />`}${(!narrow || chosen) && html`<div class="stack">${narrow && html`<p><a class="button quiet" href=${link('functions')}>← ${words('back')}</a></p>`}<${Chosen} key=${rest.join('/')} data=${data} rest=${rest} /></div>`}</div>`}<//>`;
 }
 
 function List({ rows, at }: { rows: readonly Listed[]; at: string }) {

@@ -1,34 +1,29 @@
 /** The log of the Core and of each app, live. */
+
 import { html } from 'htm/preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { whenText } from '../../core/format.ts';
 import { link, type PageProps } from '../../core/route.ts';
 import { sheet, useAsk } from '../../parts/ask.ts';
 import { SelectField, TextField } from '../../parts/field.ts';
 import { Badge, Card, Head } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
-import { LEVELS, type LogEntry, type LogLine, LogView, useLog } from '../../parts/log-lines.ts';
+import { LEVELS, type LogLine, LogView, useLog } from '../../parts/log-lines.ts';
 import { clean } from '../../parts/said.ts';
-import { words } from '../../shell/text.ts';
 import { text } from './text.ts';
 
 sheet('parts/log-lines.css');
 sheet('pages/logs/logs.css');
 
-type Outcome = 'unfinished' | 'refused' | 'crashed' | 'killed' | 'stopped';
-interface LastStart {
-  readonly ts?: number;
-  readonly sku: string;
-  readonly outcome: Outcome;
-  readonly suspects: readonly string[];
-  readonly problems: readonly LogEntry[];
-}
+type Outcome = LastStart['outcome'];
+type LastStart = NonNullable<Answers['logs.lastStart']['lastStart']>;
 
 const OUTCOMES: Readonly<Record<Outcome, Level>> = {
   ...{ unfinished: 'error', refused: 'error', crashed: 'error', killed: 'warn', stopped: 'okay' },
 };
 
-export function Page({ query }: PageProps) {
+export function Page({ title, query }: PageProps) {
   const [level, setLevel] = useState<string>(query.get('level') ?? 'info');
   const [app, setApp] = useState(query.get('app') ?? '');
   const [plugin, setPlugin] = useState(query.get('plugin') ?? '');
@@ -43,7 +38,7 @@ export function Page({ query }: PageProps) {
     ...(apps.data?.apps ?? []).map(({ id, title }) => [id, text('ofApp', { app: clean(title || id) })] as const),
   ];
   const all = [['', text('everyPlugin')] as const, ...(plugins.data?.plugins ?? []).map(({ id }) => [id, id] as const)];
-  return html`<${Head} title=${words('logs')} lead=${text('lead')} /><${Last} /><${Card} label=${words('logs')}><div class="logs-filter"><${SelectField} label=${text('source')} value=${app} options=${sources} onChange=${setApp} /><${SelectField} label=${text('level')} value=${level} options=${levels} onChange=${setLevel} /><${SelectField} label=${text('plugin')} value=${plugin} options=${all} disabled=${app !== ''} onChange=${setPlugin} /><${TextField} label=${text('text')} type="search" value=${wanted} onInput=${setWanted} /></div><${LogView} log=${log} filter=${filter} /><//>`;
+  return html`<${Head} title=${title} lead=${text('lead')} /><${Last} /><${Card} label=${title}><div class="logs-filter"><${SelectField} label=${text('source')} value=${app} options=${sources} onChange=${setApp} /><${SelectField} label=${text('level')} value=${level} options=${levels} onChange=${setLevel} /><${SelectField} label=${text('plugin')} value=${plugin} options=${all} disabled=${app !== ''} onChange=${setPlugin} /><${TextField} label=${text('text')} type="search" value=${wanted} onInput=${setWanted} /></div><${LogView} log=${log} filter=${filter} /><//>`;
 }
 
 function filterOf(wanted: string): ((line: LogLine) => boolean) | undefined {

@@ -1,27 +1,9 @@
 /** Answers of the Core on apps, refusals, changes and questions, as far as the start page shows them. */
-export interface App {
-  readonly id: string;
-  readonly title?: string;
-  readonly name: string;
-  readonly state: string;
-}
+import type { Answers } from '../../core/answers.ts';
+export type App = Answers['apps.list']['apps'][number];
 
-export interface Refusal {
-  readonly ts: number;
-  readonly caller: { readonly kind: string; readonly id: string };
-  readonly capability: string;
-}
+export type Refusal = Answers['system.refusals']['refusals'][number];
 
-export interface Change {
-  readonly id: string;
-  readonly summary: string;
-  readonly endedAt?: number;
-  readonly progress?: { readonly done: number; readonly of: number };
-}
+export type Change = Answers['changes.list']['changes'][number];
 
-export interface Prompt {
-  readonly id: string;
-  readonly title: string;
-  readonly kind: string;
-  readonly until: number;
-}
+export type Prompt = Answers['prompts.list']['prompts'][number];

@@ -12,7 +12,6 @@ import { Answer, Badge, Card, Facts, Head, Problem } from '../../parts/frame.ts'
 import { Icon } from '../../parts/icon.ts';
 import { DeviceScreen, type ScreenRate } from '../../parts/screen.ts';
 import { Table } from '../../parts/table.ts';
-import { words } from '../../shell/text.ts';
 import { Keys, Light } from './controls.ts';
 import { Pairing } from './pairing.ts';
 import { Reading } from './reading.ts';
@@ -34,7 +33,7 @@ interface KeyPath {
   };
 }
 
-export function Page({ query }: PageProps) {
+export function Page({ title, query }: PageProps) {
   sheet('pages/panel/panel.css');
   const state = useAsk<DisplayState>('/display');
   const described = useAsk<Described>('/display/text', { all: true, targets: true });
@@ -67,7 +66,7 @@ export function Page({ query }: PageProps) {
   const keys =
     paths['/display/input/key']?.post?.requestBody?.content?.['application/json']?.schema?.properties?.name?.examples;
   const actions = html`<${Button} icon="panel" onClick=${keepPicture}>${text('picture')}<//>${'/display/pairing' in paths && html`<${Button} kind="main" icon="key" writes=${true} onClick=${() => setPairing(true)}>${text('pair')}<//>`}`;
-  return html`<${Head} title=${words('panel')} lead=${touchable ? text('lead') : text('leadLook')} actions=${actions} />${error !== undefined && html`<${Problem} error=${error} />`}<div class="panel-page"><div class="panel-stage"><${DeviceScreen} label=${text('screen')} touchable=${touchable} dark=${power === 'off'} onFrames=${onFrames} onError=${setError}>${problem !== undefined || power === 'off' ? html`<div class="device-says"><${Icon} name=${problem === undefined ? 'sun' : 'warn'} size=${30} /><p>${problem === undefined ? text('isOff') : text('noPicture')}</p></div>` : null}<//><${Rate} rate=${rate} />${keys && html`<${Keys} keys=${keys} />`}</div><div class="panel-aside"><${Card} title=${text('front')}><${Answer} of=${surfaces}>${(data: Surfaces) => html`<${Front} state=${state.data} data=${data} />`}<//><//><${Reading} described=${described} touchable=${touchable} simulated=${about.data?.sku?.simulated === true} /><${Card} title=${text('light')}><${Answer} of=${state}>${(data: DisplayState) => html`<${Light} state=${data} />`}<//><//></div></div><${Answer} of=${surfaces}>${(data: Surfaces) => html`<details class="card"><summary><h2>${text('surfaces')}</h2><span class="note">${text('count', { n: data.surfaces.length })}</span></summary><${All} data=${data} /></details>`}<//>${pairing && html`<${Pairing} onClose=${() => setPairing(false)} />`}`;
+  return html`<${Head} title=${title} lead=${touchable ? text('lead') : text('leadLook')} actions=${actions} />${error !== undefined && html`<${Problem} error=${error} />`}<div class="panel-page"><div class="panel-stage"><${DeviceScreen} label=${text('screen')} touchable=${touchable} dark=${power === 'off'} onFrames=${onFrames} onError=${setError}>${problem !== undefined || power === 'off' ? html`<div class="device-says"><${Icon} name=${problem === undefined ? 'sun' : 'warn'} size=${30} /><p>${problem === undefined ? text('isOff') : text('noPicture')}</p></div>` : null}<//><${Rate} rate=${rate} />${keys && html`<${Keys} keys=${keys} />`}</div><div class="panel-aside"><${Card} title=${text('front')}><${Answer} of=${surfaces}>${(data: Surfaces) => html`<${Front} state=${state.data} data=${data} />`}<//><//><${Reading} described=${described} touchable=${touchable} simulated=${about.data?.sku?.simulated === true} /><${Card} title=${text('light')}><${Answer} of=${state}>${(data: DisplayState) => html`<${Light} state=${data} />`}<//><//></div></div><${Answer} of=${surfaces}>${(data: Surfaces) => html`<details class="card"><summary><h2>${text('surfaces')}</h2><span class="note">${text('count', { n: data.surfaces.length })}</span></summary><${All} data=${data} /></details>`}<//>${pairing && html`<${Pairing} onClose=${() => setPairing(false)} />`}`;
 }
 
 /** How fresh the picture is, in one quiet line. */

@@ -6,7 +6,6 @@ import { timeText } from '../../core/format.ts';
 import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { Choice } from '../../parts/field.ts';
-import { words } from '../../shell/text.ts';
 import { text } from './text.ts';
 
 interface Code {
@@ -30,6 +29,6 @@ export function Pairing({ onClose }: { onClose: () => void }) {
     setShown({ code, page });
   };
   const actions = html`<${Button} kind="main" icon="panel" writes=${true} onClick=${show}>${shown === undefined ? text('showCode') : text('newCode')}<//>`;
-  const roles = (['viewer', 'operator'] as const).map((one) => [one, words(one)] as const);
+  const roles = (['viewer', 'operator'] as const).map((one) => [one, text(one)] as const);
   return html`<${Dialog} title=${text('pair')} onClose=${onClose} actions=${actions}><p>${text('pairLead')}</p><${Choice} label=${text('role')} value=${role} options=${roles} onChange=${setRole} /><p class="note">${text(role === 'viewer' ? 'asViewer' : 'asOperator')}</p><div role="status">${shown && html`<p>${text('codeShown', { until: timeText(shown.code.until) })}</p><p class="panel-code">${shown.code.code}</p>${isLoopback(shown.page) && html`<p class="note">${text('loopback', { address: shown.page })}</p>`}`}</div><//>`;
 }

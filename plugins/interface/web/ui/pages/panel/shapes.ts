@@ -1,41 +1,15 @@
-/** Answers of the Core to this page. */
+/** What the Core answers to this page. */
+import type { Answers } from '../../core/answers.ts';
 
-export interface DisplayState {
-  readonly power: 'on' | 'dim' | 'off';
-  readonly brightness: number;
-  readonly app?: string;
-  readonly renderer?: string;
-  readonly panel?: string;
-  readonly problem?: string;
-}
+export type DisplayState = Answers['display.state'];
 
-export interface Surface {
-  readonly id: string;
-  readonly layer: string;
-  readonly app?: string;
-  readonly state: 'foreground' | 'covered' | 'hidden';
-  readonly fps?: number;
-  readonly frames?: number;
-  readonly cpuMs?: number;
-  readonly budgetMs?: number;
-}
+export type Surface = Surfaces['surfaces'][number];
 
-export interface Surfaces {
-  readonly surfaces: readonly Surface[];
-  readonly report: { readonly at: number; readonly ms: number; readonly frames: number; readonly cpuMs: number };
-}
+export type Surfaces = Answers['display.surfaces'];
 
-export interface Target {
-  readonly label: string;
-  readonly x: number;
-  readonly y: number;
-  readonly guarded?: boolean;
-}
+export type Target = NonNullable<Described['targets']>[number];
 
-export interface Described {
-  readonly text: readonly string[];
-  readonly targets?: readonly Target[];
-}
+export type Described = Answers['display.describe'];
 
 /** CPU milliseconds per frame of a surface. */
 export const frameMs = ({ frames, cpuMs }: Pick<Surface, 'frames' | 'cpuMs'>): number | undefined =>

@@ -4,7 +4,6 @@ import { sheet } from '../../parts/ask.ts';
 import { Tabs } from '../../parts/dialog.ts';
 import { Answer, Head } from '../../parts/frame.ts';
 import { useCondition } from '../../parts/use-condition.ts';
-import { words } from '../../shell/text.ts';
 import { Cost } from './cost.ts';
 import { Graph } from './graph.ts';
 import { Installed } from './installed.ts';
@@ -16,7 +15,7 @@ sheet('pages/plugins/plugins.css');
 
 const VIEWS = ['list', 'cost', 'graph', 'installed'] as const;
 
-export function Page({ rest: [id], query }: PageProps) {
+export function Page({ title, rest: [id], query }: PageProps) {
   const { plugins: list, health, rows } = useCondition();
   const view = VIEWS.find((one) => one === query.get('view')) ?? 'list';
   const tabs = VIEWS.map(
@@ -27,6 +26,6 @@ export function Page({ rest: [id], query }: PageProps) {
     const Shown = { list: List, cost: Cost, graph: Graph, installed: Installed }[view];
     return html`<${Shown} rows=${rows} health=${health.data} />`;
   };
-  const head = id === undefined && html`<${Head} title=${words('plugins')} lead=${text('lead')} />`;
-  return html`${head}${id === undefined && html`<${Tabs} label=${words('plugins')} tabs=${tabs} />`}${id !== undefined && list.data === undefined && html`<${Head} title=${id} />`}<${Answer} of=${list}>${draw}<//>`;
+  const head = id === undefined && html`<${Head} title=${title} lead=${text('lead')} />`;
+  return html`${head}${id === undefined && html`<${Tabs} label=${title} tabs=${tabs} />`}${id !== undefined && list.data === undefined && html`<${Head} title=${id} />`}<${Answer} of=${list}>${draw}<//>`;
 }

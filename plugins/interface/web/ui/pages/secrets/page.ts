@@ -1,6 +1,8 @@
 /** Secrets: what there is, what is missing, setting and deleting. A text goes one way, to the device; no answer has one. */
+
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { ApiError, api } from '../../core/api.ts';
 import { whenText } from '../../core/format.ts';
 import { type Asked as Answered, useAsk, useEvents } from '../../parts/ask.ts';
@@ -14,25 +16,11 @@ import { Table } from '../../parts/table.ts';
 import { tell } from '../../parts/toast.ts';
 import { text } from './text.ts';
 
-interface Kept {
-  readonly scope: string;
-  readonly name: string;
-  readonly setAt: number;
-  readonly setBy: string;
-  readonly readAt?: number;
-  readonly reads: number;
-}
+type Kept = Listed['secrets'][number];
 
-interface Missing {
-  readonly plugin: string;
-  readonly name: string;
-}
+type Missing = Answers['secrets.missing']['missing'][number];
 
-interface Listed {
-  readonly secrets: readonly Kept[];
-  readonly locked?: string;
-  readonly state?: string;
-}
+type Listed = Answers['secrets.list'];
 
 /** Why no secret can be used, and what to do about it, as the service says it. */
 interface Shut {

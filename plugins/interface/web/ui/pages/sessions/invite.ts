@@ -1,6 +1,8 @@
 /** A code for another browser; the Core has the person confirm it. */
+
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { api } from '../../core/api.ts';
 import { timeText } from '../../core/format.ts';
 import { Button, Copy } from '../../parts/button.ts';
@@ -8,11 +10,7 @@ import { Choice } from '../../parts/field.ts';
 import { Card } from '../../parts/frame.ts';
 import { words } from './text.ts';
 
-interface Code {
-  readonly code: string;
-  readonly until: number;
-  readonly pages: readonly string[];
-}
+type Code = Answers['sessions.code'];
 
 export function Invite() {
   const [role, setRole] = useState<'viewer' | 'operator'>('viewer');

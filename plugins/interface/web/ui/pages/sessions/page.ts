@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { api } from '../../core/api.ts';
 import { agoText, whenText } from '../../core/format.ts';
 import { isOperator, session as mine } from '../../core/session.ts';
@@ -16,17 +17,7 @@ import { words } from './text.ts';
 
 sheet('pages/sessions/sessions.css');
 
-interface Session {
-  /** A browser that stays signed in begins sessions of its own. */
-  readonly kind: 'tab' | 'browser';
-  readonly browser?: string;
-  readonly id: string;
-  readonly name: string;
-  readonly role: 'viewer' | 'operator';
-  readonly since: number;
-  readonly lastUsed: number;
-  readonly until: number;
-}
+type Session = Answers['sessions.list']['sessions'][number];
 
 type Doing = { readonly what: 'rename' | 'end'; readonly of: Session };
 

@@ -7,7 +7,6 @@ import { Button, LinkButton } from '../../parts/button.ts';
 import { TextField, ToggleField } from '../../parts/field.ts';
 import { Answer, Badge, Card, Empty, Head } from '../../parts/frame.ts';
 import { Table } from '../../parts/table.ts';
-import { words as shell } from '../../shell/text.ts';
 import { identity, type Kind, type Section, type Setting, type Settings } from './model.ts';
 import { SettingRow } from './setting.ts';
 import { words } from './text.ts';
@@ -17,9 +16,9 @@ sheet('pages/settings/settings.css');
 const KINDS = ['device', 'app', 'plugin'] as const;
 const isKind = (kind: string): kind is Kind => KINDS.some((one) => one === kind);
 
-export function Page({ rest, query }: PageProps) {
+export function Page({ title, rest, query }: PageProps) {
   const [kind, id] = rest;
-  if (kind === undefined || id === undefined) return html`<${All} query=${query} />`;
+  if (kind === undefined || id === undefined) return html`<${All} title=${title} query=${query} />`;
   return isKind(kind)
     ? html`<${One} key=${`${kind}/${id}`} kind=${kind} id=${id} chosen=${query.get('key') ?? undefined} />`
     : html`<${Head} title=${words('noSection')} /><${Empty} icon="search" title=${words('noSectionCalled', { name: rest.join('/') })}><${LinkButton} href=${link('settings')} icon="settings">${words('back')}<//><//>`;
@@ -46,7 +45,7 @@ function useSettings(query: Readonly<Record<string, unknown>> | undefined) {
   };
 }
 
-function All({ query }: { query: URLSearchParams }) {
+function All({ title, query }: Pick<PageProps, 'title' | 'query'>) {
   const wanted = query.get('q') ?? '';
   const only = query.get('changed') === '1';
   const [typed, setTyped] = useState(wanted);
@@ -66,7 +65,7 @@ function All({ query }: { query: URLSearchParams }) {
   useEvents(['config.changed', 'plugin.changed'], sections.reload, 400);
   useEffect(() => setTyped(wanted), [wanted]);
   const toggle = (on: boolean) => go('settings', [], { ...(typed && { q: typed }), ...(on && { changed: '1' }) });
-  return html`<${Head} title=${shell('settings')} lead=${words('lead')} /><${Card} label=${words('search')}><div class="settings-find"><${TextField} type="search" label=${words('search')} value=${typed} onInput=${setTyped} /><${ToggleField} label=${words('onlyChanged')} value=${only} onChange=${toggle} /></div><//><${Answer} of=${found}>${(data: Settings) => (searching ? html`<${Found} data=${data} more=${found.further} reload=${found.reload} />` : html`<${Changed} data=${data} more=${found.further} reload=${found.reload} />`)}<//>${!searching && html`<${Answer} of=${sections}>${({ sections: all }: { sections: readonly Section[] }) => KINDS.map((kind) => html`<${Sections} key=${kind} kind=${kind} sections=${all.filter((one) => one.kind === kind && (!only || one.overrides > 0))} />`)}<//>`}`;
+  return html`<${Head} title=${title} lead=${words('lead')} /><${Card} label=${words('search')}><div class="settings-find"><${TextField} type="search" label=${words('search')} value=${typed} onInput=${setTyped} /><${ToggleField} label=${words('onlyChanged')} value=${only} onChange=${toggle} /></div><//><${Answer} of=${found}>${(data: Settings) => (searching ? html`<${Found} data=${data} more=${found.further} reload=${found.reload} />` : html`<${Changed} data=${data} more=${found.further} reload=${found.reload} />`)}<//>${!searching && html`<${Answer} of=${sections}>${({ sections: all }: { sections: readonly Section[] }) => KINDS.map((kind) => html`<${Sections} key=${kind} kind=${kind} sections=${all.filter((one) => one.kind === kind && (!only || one.overrides > 0))} />`)}<//>`}`;
 }
 
 interface ListProps {

@@ -1,42 +1,12 @@
-/** Answers of the Core about telemetry. Times are milliseconds since the Unix epoch. */
-export interface Queue {
-  readonly id: string;
-  readonly to: string;
-  readonly waiting: number;
-  readonly bytes: number;
-  readonly sent: number;
-  readonly lost: number;
-  readonly trouble?: { readonly reason: string; readonly nextAt: number };
-}
+/** What the Core says of telemetry. Times are milliseconds since the Unix epoch. */
+import type { Answers } from '../../core/answers.ts';
+export type Queue = Answers['outbox.list']['queues'][number];
 
-export interface Level {
-  readonly level: string;
-  /** Text for the person who decides. */
-  readonly text: string;
-}
+export type Level = Status['levels'][number];
 
-export interface Status {
-  readonly level: string;
-  readonly at?: number;
-  readonly by?: string;
-  readonly device?: string;
-  readonly to?: string;
-  readonly unsent?: string;
-  readonly levels: readonly Level[];
-}
+export type Status = Answers['telemetry.status'];
 
 /** The next push, to the byte. */
-export interface Next {
-  readonly metrics?: string;
-  readonly logs?: string;
-  readonly note?: string;
-}
+export type Next = Answers['telemetry.show'];
 
-export interface Departure {
-  readonly id: string;
-  readonly at: number;
-  readonly for: string;
-  readonly to: string;
-  readonly what: string;
-  readonly bytes?: number;
-}
+export type Departure = Answers['ledger.list']['departures'][number];

@@ -1,6 +1,8 @@
 /** Traces: work that was slow, failed or sampled, and the spans of one as a tree. */
+
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
+import type { Answers } from '../../core/answers.ts';
 import { numberText, whenText } from '../../core/format.ts';
 import { link, type PageProps } from '../../core/route.ts';
 import { useAsk } from '../../parts/ask.ts';
@@ -12,29 +14,14 @@ import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
 import { text } from './text.ts';
 
-type Why = 'failed' | 'slow' | 'sampled';
+type Why = Summary['why'];
 
-interface Summary {
-  readonly id: string;
-  readonly at: number;
-  readonly ms: number;
-  readonly why: Why;
-  readonly name: string;
-  readonly error?: string;
-}
+type Summary = Omit<Listed, 'spans'>;
 
-interface Span {
-  readonly id: string;
-  /** The name at its place in the tree. */
-  readonly tree: string;
-  readonly start: number;
-  readonly ms: number;
-  readonly error?: string;
-  readonly attributes?: Readonly<Record<string, unknown>>;
-}
+type Span = Trace['spans'][number];
 
-type Listed = Summary & { readonly spans: number };
-type Trace = Summary & { readonly spans: readonly Span[]; readonly left?: number };
+type Listed = Answers['traces.list']['traces'][number];
+type Trace = Answers['traces.get'];
 
 const LEVEL: Readonly<Record<Why, Level>> = { failed: 'error', slow: 'warn', sampled: 'quiet' };
 const WHYS = ['all', 'failed', 'slow', 'sampled'] as const;

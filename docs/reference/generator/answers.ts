@@ -1,0 +1,69 @@
+/** Types of the answers that the page asks for, from the table of operations: a page names one as `Answers['boot.status']`. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { JsonSchema } from '@device-core/plugin-api/services/operations';
+import type { Input } from './input.ts';
+
+const UI = fileURLToPath(new URL('../../../plugins/interface/web/ui/', import.meta.url));
+export const ANSWERS = '../../plugins/interface/web/ui/core/answers.ts';
+
+/** The operations that files of the page name, each with the type of its result. */
+export function answersFile({ operations }: Input): string {
+  const named = new Set(
+    globSync('**/*.ts', { cwd: UI })
+      .map((file) => readFileSync(join(UI, file), 'utf8'))
+      .flatMap((source) => [...source.matchAll(/Answers\['([^']+)'\]/g)].map(([, name = '']) => name)),
+  );
+  const types = new Map(operations.map(({ name, result }) => [name, result]));
+  const members = [...named].sort().map((name) => {
+    const schema = types.get(name);
+    if (schema === undefined) throw new Error(`the page names the answer of ${name}, which is no operation`);
+    return `  readonly '${name}': ${typeOf(schema, '  ')};\n`;
+  });
+  return `// Made from the table of operations by "npm run docs".\nexport interface Answers {\n${members.join('')}}\n`;
+}
+
+/** A schema as a type of TypeScript; a schema that says nothing is `unknown`. */
+export function typeOf(schema: JsonSchema, indent = ''): string {
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => JSON.stringify(value)));
+  const choices = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
+  if (choices !== undefined) return union(choices.map((one) => typeOf(one, indent)));
+  if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeOf({ ...schema, type }, indent)));
+  switch (schema.type) {
+    case 'object':
+      return objectOf(schema, indent);
+    case 'array': {
+      const item = typeOf((schema.items ?? {}) as JsonSchema, indent);
+      return `readonly ${item.includes(' | ') && !item.startsWith('{') ? `(${item})` : item}[]`;
+    }
+    case 'integer':
+      return 'number';
+    case 'number':
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type;
+    default:
+      return 'unknown';
+  }
+}
+
+function objectOf(schema: JsonSchema, indent: string): string {
+  const members = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>);
+  if (members.length === 0) {
+    const values = typeof schema.additionalProperties === 'object' ? (schema.additionalProperties as JsonSchema) : {};
+    return `Readonly<Record<string, ${typeOf(values, indent)}>>`;
+  }
+  const required = new Set((schema.required ?? []) as readonly string[]);
+  const parts = members.map(([name, member]) => {
+    const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+    return `readonly ${key}${required.has(name) ? '' : '?'}: ${typeOf(member, `${indent}  `)}`;
+  });
+  const line = `{ ${parts.join('; ')} }`;
+  if (line.length < 120 && !line.includes('\n')) return line;
+  return `{\n${parts.map((part) => `${indent}  ${part};\n`).join('')}${indent}}`;
+}
+
+const union = (types: readonly string[]): string => [...new Set(types)].join(' | ');

@@ -1,0 +1,29 @@
+/** The pages as their folders register them: the server writes each `pages/<id>/page.json` into the start page. */
+import type { FunctionComponent } from 'preact';
+import type { PageProps } from '../core/route.ts';
+import type { Entries } from '../core/search.ts';
+import type { IconName } from '../parts/icon.ts';
+import { words } from './text.ts';
+
+export interface PageEntry {
+  /** The folder below `pages`, the first part of the address, and the key of the title. */
+  readonly id: Parameters<typeof words>[0];
+  readonly section: 'device' | 'build' | 'admin';
+  readonly icon: IconName;
+  /** Its place in the menu. */
+  readonly place: number;
+  /** The page is in the menu where the table of operations has this REST path. */
+  readonly needs?: string;
+  /** Only links lead to it. */
+  readonly hidden?: true;
+  /** `entries.ts` says what the search finds on it. */
+  readonly entries?: true;
+}
+
+export const PAGES: readonly PageEntry[] = JSON.parse(document.getElementById('pages')!.textContent!);
+export const titleOf = ({ id }: PageEntry): string => words(id);
+/** Files of a page are fetched when it is opened. */
+export const load = ({ id }: PageEntry): Promise<{ readonly Page: FunctionComponent<PageProps> }> =>
+  import(`../pages/${id}/page.ts`);
+export const entriesOf = ({ id }: PageEntry): Promise<{ readonly entries: Entries }> =>
+  import(`../pages/${id}/entries.ts`);
