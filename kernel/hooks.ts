@@ -175,7 +175,12 @@ export class HookRegistry {
       return new CoreError('HOOK_FAILED', { plugin, hook: id, reason: reasonOf(error) }, { cause: error });
     };
     return this.#get(id).tap({
-      ...{ meter, stage, fn: meter.measured('hook', fn), failed, order: this.#order++, waiting: 0 },
+      meter,
+      stage,
+      fn: meter.measured('hook', fn),
+      failed,
+      order: this.#order++,
+      waiting: 0,
     });
   }
 

@@ -300,7 +300,12 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
     const { manifest, main, isolation, share, tree, budget = {} } = record.entry;
     await this.#parts.hooks.caller('plugin.verify').promise(manifest, folderOf(record.entry));
     const definition = (await this.#parts.hooks.caller('plugin.load').promise({
-      ...{ manifest, main, isolation, share, tree, budget },
+      manifest,
+      main,
+      isolation,
+      share,
+      tree,
+      budget,
       crashed: (error) => this.#crash(record, run, error),
       used: (guest) => void Object.assign(run.meter, { guest }),
     })) as PluginDefinition;

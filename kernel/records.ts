@@ -159,8 +159,19 @@ export class Records {
     const reason = waits ?? record.reason;
     const code = waits === undefined ? record.code : 'SERVICE_MISSING';
     return {
-      ...{ id, version, summary, state, isolation: entry.isolation, essential: entry.essential, since, generation },
-      ...{ provides, requires, holds: run?.scope.held ?? [], restarts, directory: folderOf(entry) },
+      id,
+      version,
+      summary,
+      state,
+      isolation: entry.isolation,
+      essential: entry.essential,
+      since,
+      generation,
+      provides,
+      requires,
+      holds: run?.scope.held ?? [],
+      restarts,
+      directory: folderOf(entry),
       ...(reason === undefined ? {} : { reason }),
       ...(code === undefined ? {} : { code }),
       ...(startMs === undefined ? {} : { startMs }),

@@ -23,8 +23,20 @@ const TEXT = { type: 'string' } as const;
 const TEXTS = { type: 'string', multiple: true } as const;
 const FLAG = { type: 'boolean' } as const;
 const OPTIONS = {
-  ...{ sku: TEXT, root: TEXT, system: FLAG, port: TEXT, socket: TEXT, 'no-tcp': FLAG, app: TEXTS, set: TEXTS },
-  ...{ log: TEXT, 'log-level': TEXT, json: FLAG, version: FLAG, help: FLAG, 'safe-mode': FLAG },
+  sku: TEXT,
+  root: TEXT,
+  system: FLAG,
+  port: TEXT,
+  socket: TEXT,
+  'no-tcp': FLAG,
+  app: TEXTS,
+  set: TEXTS,
+  log: TEXT,
+  'log-level': TEXT,
+  json: FLAG,
+  version: FLAG,
+  help: FLAG,
+  'safe-mode': FLAG,
 } as const;
 
 export interface Setting {

@@ -242,13 +242,19 @@ class SkuCheck {
       this.#configure(sku, id, manifest, config, tree);
     }
     const entry = {
-      ...{ id, manifest, main: resolve(dirname(file), manifest.main), tree, isolation, config },
+      id,
+      manifest,
+      main: resolve(dirname(file), manifest.main),
+      tree,
+      isolation,
+      config,
       ...('granted' in line && { granted: (line as InstalledLine).granted }),
       ...(sku === this.#overlaid && { installed: true as const }),
       ...(share !== undefined && { share: { name: share, heapMB: 0 } }),
       ...(manifest.programs && { programs: manifest.programs.map((one) => programOf(file, one)) }),
       budget: { ...manifest.budget, ...line.budget },
-      ...{ essential: line.essential ?? false, enabled: (line.enabled ?? true) && !this.#disabled.includes(id) },
+      essential: line.essential ?? false,
+      enabled: (line.enabled ?? true) && !this.#disabled.includes(id),
     };
     if (source) this.#border(source, entry);
     return entry;
@@ -460,7 +466,10 @@ function settingsOf(
   given: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
 ): readonly PluginSettings[] {
   return plugins.map(({ id, manifest, config, enabled, refused }) => ({
-    ...{ id, summary: manifest.summary, given: given.get(id) ?? {}, inForce: { ...config } },
+    id,
+    summary: manifest.summary,
+    given: given.get(id) ?? {},
+    inForce: { ...config },
     ...(manifest.config && { schema: manifest.config }),
     ...(manifest.flags && enabled && !refused && { flags: manifest.flags }),
   }));

@@ -24,7 +24,11 @@ type Errors = readonly ErrorObject[] | null | undefined;
 
 /** For schemas that are used once: what costs more than it brings is off, the schema of schemas and the optimiser first of all. */
 export const QUICK = {
-  ...{ allErrors: true, strict: false, validateSchema: false, meta: false, useDefaults: true },
+  allErrors: true,
+  strict: false,
+  validateSchema: false,
+  meta: false,
+  useDefaults: true,
   code: { optimize: false },
   keywords: SCHEMA_WORDS,
 };

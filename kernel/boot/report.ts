@@ -18,8 +18,13 @@ export function reportOf({ source, plugins }: Resolved): { readonly resolved?: o
   const manifests = treeManifests(CHECKOUT);
   return {
     resolved: {
-      ...{ file: source.file, files, checkout: CHECKOUT },
-      ...{ core: CORE_VERSION, api: API_VERSION, node: process.versions.node, services: KERNEL_SERVICES },
+      file: source.file,
+      files,
+      checkout: CHECKOUT,
+      core: CORE_VERSION,
+      api: API_VERSION,
+      node: process.versions.node,
+      services: KERNEL_SERVICES,
       sku: { ...rest, plugins: lines },
       set: placesOf(source, rest, []),
       removed: [...removed].map(([id, at]) => ({ id, ...at() })),
@@ -35,10 +40,25 @@ function pluginOf(entry: PluginEntry, source: SkuFamily, manifests: ReadonlyMap<
   const path = typeof said === 'object' ? said.path : undefined;
   const file = path === undefined ? manifests.get(id) : manifestOf(resolve(dirname(source.file), path));
   return {
-    ...{ id, version, summary, file, main, tree, isolation, ...(share && { share: share.name }), essential, enabled },
-    ...{ provides, requires, optional, capabilities, budget, config },
+    id,
+    version,
+    summary,
+    file,
+    main,
+    tree,
+    isolation,
+    ...(share && { share: share.name }),
+    essential,
+    enabled,
+    provides,
+    requires,
+    optional,
+    capabilities,
+    budget,
+    config,
     /** The line that lists it, and the line of each value that the family sets. */
-    ...{ at: source.at(['plugins', id]), set: placesOf(source, said, ['plugins', id]) },
+    at: source.at(['plugins', id]),
+    set: placesOf(source, said, ['plugins', id]),
   };
 }
 

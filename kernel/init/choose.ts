@@ -118,7 +118,10 @@ function orderly(record: BootRecord, { slot, safe }: LastStart, used: boolean): 
 
 const onTop = ({ cause: _, ...record }: BootRecord): BootRecord => ({
   ...record,
-  ...{ rung: 'normal', failures: 0, pause: FIRST_PAUSE, window: false },
+  rung: 'normal',
+  failures: 0,
+  pause: FIRST_PAUSE,
+  window: false,
 });
 
 /** Slots that cannot be started, or were tried too often, are bad; the primary becomes one that can start, if any. Other slots are not read. */

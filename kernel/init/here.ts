@@ -12,9 +12,14 @@ export function hereOf(service: string, paths: { system?: string; run?: string; 
   };
   return {
     /** Slots, record and loader; what the loader leaves; the run folder of the Core. */
-    ...{ system: `/var/lib/${service}-system`, run: `/run/${service}-boot`, core: `/run/${service}`, ...paths },
+    system: `/var/lib/${service}-system`,
+    run: `/run/${service}-boot`,
+    core: `/run/${service}`,
+    ...paths,
     /** The command line is that of the operating system's kernel. */
-    ...{ service, tell, commandLine: readFileSync('/proc/cmdline', 'utf8') },
+    service,
+    tell,
+    commandLine: readFileSync('/proc/cmdline', 'utf8'),
     /** Tells one boot from another. */
     boot: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(),
     uptime: () => Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]),

@@ -37,10 +37,24 @@ export async function chooseNow(here: Here): Promise<BootReport> {
   const { image, hash, how }: Partial<Checked> = start === undefined ? {} : findings.at(start.slot);
   const { rung, cause, primary, slots, pause } = record;
   const report: BootReport = {
-    ...{ form: 1, loader: LOADER, ...(start && { slot: start.slot }), ...(hash && { image: hash }) },
+    form: 1,
+    loader: LOADER,
+    ...(start && { slot: start.slot }),
+    ...(hash && { image: hash }),
     ...(image && { version: image.version, sku: image.sku }),
-    ...{ safe: start?.safe ?? false, rung, ...(cause && { cause }), why, primary, slots, problems, repaired, ms },
-    ...{ tries: start ? slots[start.slot].tries : 0, verify: how ?? config.verify ?? 'full', waited: wait, ...boot },
+    safe: start?.safe ?? false,
+    rung,
+    ...(cause && { cause }),
+    why,
+    primary,
+    slots,
+    problems,
+    repaired,
+    ms,
+    tries: start ? slots[start.slot].tries : 0,
+    verify: how ?? config.verify ?? 'full',
+    waited: wait,
+    ...boot,
     // A switch that asks for it, and the command line, will still do so.
     ...(start?.safe && (request === undefined || request.files !== undefined) && { pause }),
     ...(before.last?.text && { before: before.last.text }),

@@ -72,7 +72,10 @@ async function setup(
   let started = false;
   const budget = options.budget ?? manifest.budget ?? {};
   const watch = new GuestWatch({
-    ...{ budget, limits, memory: launched.memory, heapMB: launched.heapMB },
+    budget,
+    limits,
+    memory: launched.memory,
+    heapMB: launched.heapMB,
     waitedMs: place.lostMs,
     onVerdict: (reason, blame) => fail(crash(id, reason), blame),
     onBusy: (percent, allowed) =>

@@ -55,8 +55,13 @@ export class Thread {
     this.#joins = port1;
     const workerData: EntryData = { cache: getCompileCacheDir(), shared: share !== undefined, joins };
     this.#worker = new Worker(ENTRY, {
-      ...{ name: `plugin ${name}`, env: {}, execArgv: [], stdout: true, stderr: true },
-      ...{ workerData, transferList: [joins] },
+      name: `plugin ${name}`,
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+      workerData,
+      transferList: [joins],
       resourceLimits: { maxOldGenerationSizeMb: heapMB, maxYoungGenerationSizeMb: YOUNG_MB },
     });
     this.#worker.on('error', (error: NodeJS.ErrnoException) => {

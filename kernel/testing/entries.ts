@@ -19,8 +19,13 @@ export function giverEntry(ref: ServiceRef<object>, implementation: object): Plu
   const { id, version } = ref;
   return {
     ...inMemory({
-      ...{ id: giver(id), version, summary: `${id} as the test gives it`, api: '*', main: 'index.ts' },
-      ...{ provides: { [id]: version }, hooks: ['operation.before', 'operation.confirm'] },
+      id: giver(id),
+      version,
+      summary: `${id} as the test gives it`,
+      api: '*',
+      main: 'index.ts',
+      provides: { [id]: version },
+      hooks: ['operation.before', 'operation.confirm'],
     }),
     definition: {
       setup(host) {
@@ -45,7 +50,11 @@ export function testedEntry(
   const { file, isolation, config, definition } = options;
   const main = file === undefined ? {} : { main: resolve(dirname(file), manifest.main) };
   return {
-    ...{ ...inMemory(manifest), ...main, isolation, config, enabled: false },
+    ...inMemory(manifest),
+    ...main,
+    isolation,
+    config,
+    enabled: false,
     ...(definition === undefined ? {} : { definition }),
   };
 }
@@ -53,7 +62,14 @@ export function testedEntry(
 function inMemory(manifest: PluginManifest): PluginEntry {
   const { id, budget = {} } = manifest;
   return {
-    ...{ id, manifest, main: `/memory/${id}/index.ts`, tree: true, isolation: 'inline', budget },
-    ...{ essential: false, enabled: true, config: {} },
+    id,
+    manifest,
+    main: `/memory/${id}/index.ts`,
+    tree: true,
+    isolation: 'inline',
+    budget,
+    essential: false,
+    enabled: true,
+    config: {},
   };
 }

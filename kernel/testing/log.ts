@@ -13,7 +13,10 @@ export function recordingLog(plugin: string, lines: LogLine[], of?: string): Ker
     if (of === plugin || name === 'warn' || name === 'error') lines.push({ level: name, fields, message });
   };
   return {
-    ...{ debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') },
+    debug: level('debug'),
+    info: level('info'),
+    warn: level('warn'),
+    error: level('error'),
     child: (members) => recordingLog(plugin, lines, (members as { readonly plugin?: string }).plugin ?? of),
   };
 }

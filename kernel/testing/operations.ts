@@ -24,8 +24,13 @@ export class TestOperations implements Operations, ServesEachUser<Operations>, S
 
   [STARTS]({ capabilities, scope, log, hook }: PluginHost): void {
     this.#gate = operationGate({
-      ...{ capabilities, scope, log, before: hook('operation.before'), confirm: hook('operation.confirm') },
-      ...{ checkResults: () => true, schemas },
+      capabilities,
+      scope,
+      log,
+      before: hook('operation.before'),
+      confirm: hook('operation.confirm'),
+      checkResults: () => true,
+      schemas,
     });
   }
 

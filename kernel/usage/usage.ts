@@ -113,8 +113,15 @@ export class PluginMeter implements ServiceUser {
     ) as unknown as PluginUsage['callbacks'];
     const steady = CALLBACK_KINDS.filter((kind) => kind !== 'lifecycle').map((kind) => callbacks[kind].longestMs);
     return {
-      ...{ plugin, callbacks, busyMs: this.busyMs, busyPercent, errors: this.#sum('errors'), stalls },
-      ...{ longestMs: Math.max(this.#continuedMs, ...steady), budget, ...guest },
+      plugin,
+      callbacks,
+      busyMs: this.busyMs,
+      busyPercent,
+      errors: this.#sum('errors'),
+      stalls,
+      longestMs: Math.max(this.#continuedMs, ...steady),
+      budget,
+      ...guest,
       ...(warning ? { warning } : {}),
     };
   }

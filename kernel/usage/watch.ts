@@ -125,7 +125,9 @@ export class Watch {
     const { rss, heapUsed } = process.memoryUsage();
     return {
       minutePercent: this.#percent(processMs() - (this.#looks[0]?.process ?? 0), performance.now()),
-      ...{ residentBytes: rss, heapBytes: heapUsed, processors: availableParallelism() },
+      residentBytes: rss,
+      heapBytes: heapUsed,
+      processors: availableParallelism(),
       memory: { totalBytes: totalmem(), availableBytes: process.availableMemory() },
     };
   }

@@ -13,8 +13,12 @@ import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/se
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
-  ...{ user: 'none', files: 'none', network: 'none' },
-  ...{ pids: 'none', signals: 'none', syscalls: 'none' },
+  user: 'none',
+  files: 'none',
+  network: 'none',
+  pids: 'none',
+  signals: 'none',
+  syscalls: 'none',
 });
 
 /** The words of a command that runs a guest, and what is fed to it. */
@@ -65,7 +69,8 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
       files: 'kernel',
       network: network === 'open' ? 'none' : 'kernel',
-      ...{ pids: 'kernel', signals: 'kernel' },
+      pids: 'kernel',
+      signals: 'kernel',
       syscalls: architecture ? 'kernel' : 'none',
     }),
     wrap: (spec, feed) => ({
@@ -118,7 +123,9 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
       user: uid !== undefined || found.has('user') ? 'kernel' : 'none',
       files: uid === undefined ? 'none' : 'kernel',
       network: network === 'open' ? 'none' : 'kernel',
-      ...{ pids: 'kernel', signals: 'kernel', syscalls: 'none' },
+      pids: 'kernel',
+      signals: 'kernel',
+      syscalls: 'none',
     }),
     wrap: (spec) => ({ words: words(spec), feeds: [] }),
   };
@@ -146,7 +153,9 @@ export async function anotherUser(root: boolean): Promise<MakerTrial> {
 }
 
 export const nothing: Maker = {
-  ...{ by: 'none', users: false, above: () => 0 },
+  by: 'none',
+  users: false,
+  above: () => 0,
   walls: () => NO_WALLS,
   wrap: ({ program, args }) => ({ words: [program, ...args], feeds: [] }),
 };

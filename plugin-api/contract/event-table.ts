@@ -26,16 +26,24 @@ function record(required: readonly string[], properties: Readonly<Record<string,
 
 const TIMED = { at: MS, atUs: { type: 'integer' }, timestampUs: COUNT, lost: COUNT };
 const WORDS = {
-  ...{ turn: TURN, text: TEXT, lang: TEXT, latencyMs: COUNT },
+  turn: TURN,
+  text: TEXT,
+  lang: TEXT,
+  latencyMs: COUNT,
   confidence: { type: 'number', minimum: 0, maximum: 1 },
   stage: oneOf('local', 'cloud'),
 };
 const LOSS = {
-  ...{ from: COUNT, to: COUNT, cutOff: { type: 'boolean' } },
+  from: COUNT,
+  to: COUNT,
+  cutOff: { type: 'boolean' },
   counts: { type: 'object', additionalProperties: COUNT },
 };
 const SURFACE = {
-  ...{ text: TEXT, icon: TEXT, id: TEXT, durationMs: { type: 'integer', minimum: 1 } },
+  text: TEXT,
+  icon: TEXT,
+  id: TEXT,
+  durationMs: { type: 'integer', minimum: 1 },
   level: oneOf('info', 'success', 'warn', 'error'),
   app: { ...TEXT, description: 'in whose name the Core or the operator asks; an app leaves it out' },
 };
@@ -44,7 +52,10 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'app.budget': {
     summary: 'an app comes near a budget, goes over it, or is back below it',
     payload: record(['app', 'budget', 'used', 'limit', 'state'], {
-      ...{ app: TEXT, name: TEXT, used: { type: 'number' }, limit: { type: 'number' } },
+      app: TEXT,
+      name: TEXT,
+      used: { type: 'number' },
+      limit: { type: 'number' },
       budget: oneOf('memory', 'cpu', 'tasks', 'storage', 'cache'),
       state: oneOf('near', 'over', 'back'),
     }),
@@ -91,7 +102,9 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'audio.wake': {
     summary: 'a wake word was heard, or a button pressed',
     payload: record(['turn', 'wakeword', 'score', 'source'], {
-      ...{ turn: TURN, wakeword: TEXT, source: TEXT },
+      turn: TURN,
+      wakeword: TEXT,
+      source: TEXT,
       score: { type: 'number', minimum: 0, maximum: 1 },
     }),
   },
@@ -110,7 +123,12 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'change.state': {
     summary: 'a change that takes long or can be undone came further',
     payload: record(['change', 'kind', 'subject', 'state', 'done', 'of'], {
-      ...{ change: TEXT, kind: TEXT, subject: TEXT, done: COUNT, of: COUNT, step: TEXT },
+      change: TEXT,
+      kind: TEXT,
+      subject: TEXT,
+      done: COUNT,
+      of: COUNT,
+      step: TEXT,
       state: oneOf(...CHANGE_STATES),
     }),
   },
@@ -121,8 +139,12 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'display.state': {
     summary: 'the panel is lit or dark, and which app is in the foreground',
     payload: record(['power', 'brightness'], {
-      ...{ power: oneOf('on', 'dim', 'off'), app: TEXT, brightness: { type: 'number', minimum: 0, maximum: 1 } },
-      ...{ renderer: TEXT, panel: TEXT, problem: TEXT },
+      power: oneOf('on', 'dim', 'off'),
+      app: TEXT,
+      brightness: { type: 'number', minimum: 0, maximum: 1 },
+      renderer: TEXT,
+      panel: TEXT,
+      problem: TEXT,
     }),
   },
   'flag.changed': {
@@ -165,7 +187,10 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
   'prompt.state': {
     summary: 'a question to the person who owns the device is open, or what became of it',
     payload: record(['id', 'kind', 'subject', 'state', 'until'], {
-      ...{ id: TEXT, kind: oneOf('consent', 'confirm', 'update'), subject: TEXT, until: MS },
+      id: TEXT,
+      kind: oneOf('consent', 'confirm', 'update'),
+      subject: TEXT,
+      until: MS,
       state: oneOf('open', 'answered', 'expired', 'withdrawn'),
     }),
   },
@@ -245,7 +270,11 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     summary: 'state of an update of the device',
     retained: true,
     payload: record(['state'], {
-      ...{ state: { enum: UPDATE_STATES }, version: TEXT, from: TEXT, slot: oneOf('a', 'b'), reason: TEXT },
+      state: { enum: UPDATE_STATES },
+      version: TEXT,
+      from: TEXT,
+      slot: oneOf('a', 'b'),
+      reason: TEXT,
       percent: { type: 'number', minimum: 0, maximum: 100 },
     }),
   },

@@ -82,7 +82,9 @@ function misfit({ type, enum: allowed, minimum, maximum, maxLength }: Bounds, va
 export function flagSchema({ type, default: value, description, ...bounds }: FlagDeclaration): object {
   const { enum: allowed, minimum, maximum, maxLength = LONGEST_TEXT } = bounds;
   return {
-    ...{ type, default: value, description },
+    type,
+    default: value,
+    description,
     ...(allowed && { enum: allowed }),
     ...(minimum !== undefined && { minimum }),
     ...(maximum !== undefined && { maximum }),

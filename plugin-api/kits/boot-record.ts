@@ -69,8 +69,14 @@ export const FIRST_PAUSE = 600;
 /** Record of a device that has just been made, or whose records are both lost. */
 export const newRecord = (slots: Partial<Record<SlotName, Slot>>, primary: SlotName = 'a'): BootRecord => ({
   slots: { a: slots.a ?? EMPTY_SLOT, b: slots.b ?? EMPTY_SLOT },
-  ...{ primary, floor: { time: 0 }, crashes: [], silent: 0, rung: 'normal', failures: 0 },
-  ...{ pause: FIRST_PAUSE, window: false },
+  primary,
+  floor: { time: 0 },
+  crashes: [],
+  silent: 0,
+  rung: 'normal',
+  failures: 0,
+  pause: FIRST_PAUSE,
+  window: false,
 });
 
 const MAGIC = 'device-core boot record';

@@ -46,13 +46,25 @@ export function appSign(title: string | undefined, { x, y, size, textScale = 1 }
   const inside: SceneNode =
     letter === undefined
       ? {
-          ...{ kind: 'ellipse', x: third, y: third, w: size - 2 * third, h: size - 2 * third },
-          ...{ stroke: '@accent', strokeWidth: size / 12 },
+          kind: 'ellipse',
+          x: third,
+          y: third,
+          w: size - 2 * third,
+          h: size - 2 * third,
+          stroke: '@accent',
+          strokeWidth: size / 12,
         }
       : {
-          ...{ kind: 'text', w: size, h: size, text: foreignText(letter.segment.toLocaleUpperCase()) },
-          ...{ size: Math.round((size * LETTER) / textScale), weight: 700, colour: '@accent', lines: 1 },
-          ...{ align: 'center', valign: 'middle' },
+          kind: 'text',
+          w: size,
+          h: size,
+          text: foreignText(letter.segment.toLocaleUpperCase()),
+          size: Math.round((size * LETTER) / textScale),
+          weight: 700,
+          colour: '@accent',
+          lines: 1,
+          align: 'center',
+          valign: 'middle',
         };
   const ground: SceneNode = { kind: 'rect', w: size, h: size, radius: size * 0.3, fill: '@accent-soft' };
   return { kind: 'group', x, y, w: size, h: size, nodes: [ground, inside] };

@@ -13,7 +13,8 @@ const node = (
   children: readonly number[] = [],
   lineNumber = 0,
 ): Node => ({
-  ...{ id, children },
+  id,
+  children,
   callFrame: { functionName, url, lineNumber },
 });
 const NODES: readonly Node[] = [
@@ -33,7 +34,9 @@ const NODES: readonly Node[] = [
 
 /** One sample a millisecond, from 0. */
 const profileOf = (...samples: number[]): CpuProfile => ({
-  ...{ nodes: NODES, startTime: 0, samples },
+  nodes: NODES,
+  startTime: 0,
+  samples,
   timeDeltas: samples.map(() => 1_000),
 });
 const whole = { from: 0, to: 1e9, cpu: 6_000 };
@@ -80,8 +83,12 @@ describe('a flame', () => {
   test('tells whose code it was itself', () => {
     const found = shares(flameOf(profileOf(3, 10, 6, 9, 12, 5), ROOT, whole));
     assert.deepEqual(found, {
-      ...{ kernel: 1_000, 'plugin-api': 1_000, plugins: 1_000 },
-      ...{ packages: 1_000, Node: 1_000, collector: 1_000 },
+      kernel: 1_000,
+      'plugin-api': 1_000,
+      plugins: 1_000,
+      packages: 1_000,
+      Node: 1_000,
+      collector: 1_000,
     });
   });
 

@@ -40,7 +40,9 @@ function circumstances(wanted: Wanted, options: RunOptions): Circumstances {
     at: new Date().toISOString(),
     commit: thisCheckout().commit,
     ...(options.against && { against: options.against.commit }),
-    ...{ quick: wanted.quick, board: wanted.board, load: [one, five] },
+    quick: wanted.quick,
+    board: wanted.board,
+    load: [one, five],
     ...(options.confinement && { confined: options.confinement.told }),
     machine: {
       node: process.version,

@@ -48,7 +48,9 @@ export function readWanted(args: readonly string[]): Wanted {
   if (board && positionals.length > 1) throw new Error('cannot select rows beside "board": it has its own');
   const named = board ? ['small'] : positionals;
   return {
-    ...{ quick, markdown, board },
+    quick,
+    markdown,
+    board,
     ...(against === undefined ? {} : { against }),
     ...(profile === undefined ? {} : { profile }),
     ...(sku === undefined ? {} : { sku }),

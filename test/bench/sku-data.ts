@@ -57,7 +57,10 @@ export const headlessWithoutTcp = (): SkuManifest =>
 
 /** A bridge with a slow bus and one app that loves it. */
 export const slowBus = (): SkuManifest => ({
-  ...{ skuVersion: 1, id: 'bench', title: 'Bench', simulated: true },
+  skuVersion: 1,
+  id: 'bench',
+  title: 'Bench',
+  simulated: true,
   plugins: {
     ...bare('operations', 'identity', 'system', 'http', 'port-sim', 'endpoints', 'cbp'),
     limits: { version: RANGE, config: { generous: true } },
@@ -81,7 +84,10 @@ export const slowBus = (): SkuManifest => ({
 
 /** These plugins of the product, and others by their lines. */
 export const small = (ids: readonly string[], lines: Readonly<Record<string, SkuPlugin>>): SkuManifest => ({
-  ...{ skuVersion: 1, id: 'bench', title: 'Bench', simulated: true },
+  skuVersion: 1,
+  id: 'bench',
+  title: 'Bench',
+  simulated: true,
   plugins: { ...bare(...ids), ...lines },
 });
 

@@ -23,7 +23,10 @@ describe('apps on the page', { skip: noBrowser }, () => {
       { id: 'display.notify', reason: HOSTILE.link },
     ];
     const ear = talkingApp({
-      ...{ id: EAR, title: HOSTILE.markup, description: HOSTILE.link, capabilities },
+      id: EAR,
+      title: HOSTILE.markup,
+      description: HOSTILE.link,
+      capabilities,
       said: [HOSTILE.markup, HOSTILE.terminal],
     });
     device = await Device.start('--app', packages.folder(ear));
@@ -151,8 +154,16 @@ describe('apps on the page', { skip: noBrowser }, () => {
   test('500 apps stay usable: those in trouble first, a name finds one', async () => {
     const state = (n: number) => (n === 321 ? 'quarantined' : n % 2 === 0 ? 'running' : 'stopped');
     const apps = Array.from({ length: 500 }, (_, n) => ({
-      ...{ id: `com.example.many-${n}`, name: `many-${n}`, version: '1.0.0', title: `Many ${n}`, state: state(n) },
-      ...{ since: 1, restarts: 0, capabilities: [], denied: [], leftOut: [] },
+      id: `com.example.many-${n}`,
+      name: `many-${n}`,
+      version: '1.0.0',
+      title: `Many ${n}`,
+      state: state(n),
+      since: 1,
+      restarts: 0,
+      capabilities: [],
+      denied: [],
+      leftOut: [],
     }));
     await using opened = await device.open();
     const { page } = opened;

@@ -13,22 +13,28 @@ import { barriers, Device, show, sideways } from './harness.ts';
 after(leakCheck());
 
 const REPORT: BootReport = {
-  ...{
-    form: 1,
-    loader: 1,
-    slot: 'a',
-    version: '1.4.0',
-    image: 'sha256:00',
-    sku: 'simulator',
-    safe: true,
-    rung: 'safe',
-  },
-  ...{ cause: 'slot b crashed 5 times', why: 'slot b crashed 5 times', tries: 1, primary: 'b', boot: 'x', uptime: 5 },
+  form: 1,
+  loader: 1,
+  slot: 'a',
+  version: '1.4.0',
+  image: 'sha256:00',
+  sku: 'simulator',
+  safe: true,
+  rung: 'safe',
+  cause: 'slot b crashed 5 times',
+  why: 'slot b crashed 5 times',
+  tries: 1,
+  primary: 'b',
+  boot: 'x',
+  uptime: 5,
   slots: {
     a: { state: 'trial', version: '1.4.0', tries: 1 },
     b: { state: 'bad', version: '1.5.0', tries: 3, reason: 'it ended before it was ready' },
   },
-  ...{ repaired: ['a/kernel/main.js'], problems: [], verify: 'full', waited: 0 },
+  repaired: ['a/kernel/main.js'],
+  problems: [],
+  verify: 'full',
+  waited: 0,
   ms: { node: 40, record: 1, verify: 151, write: 2 },
 };
 

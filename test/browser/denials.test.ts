@@ -18,7 +18,8 @@ describe('refusals on the page', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
     const app = talkingApp({
-      ...{ id: LOUD, calls: ['audio.setVolume', 'logs.read', 'audio.play'] },
+      id: LOUD,
+      calls: ['audio.setVolume', 'logs.read', 'audio.play'],
       capabilities: [
         { id: 'audio', reason: 'It sets the volume.', optional: true },
         { id: 'system.logs', reason: 'It reads.', optional: true },

@@ -159,8 +159,14 @@ describe('functions', { skip: noBrowser }, () => {
     const { page } = opened;
     const nasty = ['<script>top.hit=1</script>', 'javascript:top.hit=1', '\u202egpj.exe', 'x'.repeat(10_000)];
     const functions = Array.from({ length: 1_000 }, (_, n) => ({
-      ...{ name: `load.f${n}`, version: '1.0.0', app: `com.example.a${n % 10}`, id: `${n}`, available: true },
-      ...{ description: nasty[n % 4], inputs: { [`${nasty[n % 3]}`]: 'string?' }, utterances: [nasty[n % 4]] },
+      name: `load.f${n}`,
+      version: '1.0.0',
+      app: `com.example.a${n % 10}`,
+      id: `${n}`,
+      available: true,
+      description: nasty[n % 4],
+      inputs: { [`${nasty[n % 3]}`]: 'string?' },
+      utterances: [nasty[n % 4]],
     }));
     await page.route('**/functions', (route) => route.fulfill({ json: { ok: true, functions, leftOut: [] } }));
     await show(page, 'functions');

@@ -105,7 +105,9 @@ export class Device implements AsyncDisposable {
     if (at !== '') await show(page, at);
     else await settled(page);
     return {
-      ...{ page, context, complaints },
+      page,
+      context,
+      complaints,
       [Symbol.asyncDispose]: async () => {
         await context.close();
         assert.deepEqual(complaints, [], 'the page complained');

@@ -95,7 +95,10 @@ describe('health and plugins', { skip: noBrowser }, () => {
     });
     const say = { operation: 'voice.say', params: { text: 'pwned' } };
     const hostile = {
-      ...{ plugin: 'evil', id: 'p', title: '<script>alert(1)</script>', lead: { en: '<img src=x onerror=alert(1)>' } },
+      plugin: 'evil',
+      id: 'p',
+      title: '<script>alert(1)</script>',
+      lead: { en: '<img src=x onerror=alert(1)>' },
       panels: [
         { title: 'Reads', from: { ...say, everyMs: 1000 }, values: [{ at: '/constructor/name', label: 'a' }] },
         { title: 'Does', buttons: [{ label: 'Press', ...say }], text: 'javascript:alert(1)' },

@@ -28,12 +28,16 @@ function hostileApp(): string {
   };
   const defaults = { plain: 'fine', 'dotted.name': 3, list: ['a'] };
   return JSON.stringify({
-    ...{ manifestVersion: 1, id: HOSTILE, name: 'hostile', version: '1.0.0', title: SCRIPT, minCore: '0.1.0' },
-    ...{
-      exec: { command: 'node', args: ['main.ts'] },
-      capabilities: [],
-      config: { schema: { type: 'object', properties }, defaults },
-    },
+    manifestVersion: 1,
+    id: HOSTILE,
+    name: 'hostile',
+    version: '1.0.0',
+    title: SCRIPT,
+    minCore: '0.1.0',
+
+    exec: { command: 'node', args: ['main.ts'] },
+    capabilities: [],
+    config: { schema: { type: 'object', properties }, defaults },
     lifecycle: { autostart: false },
   });
 }

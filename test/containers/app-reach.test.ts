@@ -62,8 +62,12 @@ suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAI
           socket: `${run}/rpc.sock`,
           shared: socket,
         },
-        ...{ others: OTHERS, otherSocket: '/run/device/apps/other/rpc.sock', otherFolder: '/run/device/apps/other' },
-        ...{ neighbour: '/dev/loop-control', pid, port: PORT },
+        others: OTHERS,
+        otherSocket: '/run/device/apps/other/rpc.sock',
+        otherFolder: '/run/device/apps/other',
+        neighbour: '/dev/loop-control',
+        pid,
+        port: PORT,
       };
       const rows = table(world, { by: 'systemd', network, granted: grants.length > 0 });
       copyFileSync(join(import.meta.dirname, '../fixtures/probe/walls.mjs'), box.path(`${code}/main.mjs`));
@@ -73,13 +77,11 @@ suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAI
       );
       symlinkSync('/checkout/node_modules', box.path(`${code}/node_modules`));
       const manifest = {
-        ...{
-          id: `com.example.${name}`,
-          name,
-          title: name,
-          version: '1.0.0',
-          exec: { command: 'node', args: ['main.mjs'] },
-        },
+        id: `com.example.${name}`,
+        name,
+        title: name,
+        version: '1.0.0',
+        exec: { command: 'node', args: ['main.mjs'] },
         capabilities: [HOST, 'network.outbound', 'storage-scoped'].map((id) => ({ id })),
       };
       const spec = specOf(
@@ -87,18 +89,18 @@ suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAI
         grants,
         {},
         {
-          ...{
-            service: 'device',
-            code,
-            program: NODE,
-            beside: ['/checkout'],
-            data,
-            cache,
-            run,
-            rpc: `${run}/rpc.sock`,
-            uid,
-          },
-          ...{ shared: { folder: '/run/device/shared', socket }, path: '/usr/bin:/bin', lang: 'C.UTF-8' },
+          service: 'device',
+          code,
+          program: NODE,
+          beside: ['/checkout'],
+          data,
+          cache,
+          run,
+          rpc: `${run}/rpc.sock`,
+          uid,
+          shared: { folder: '/run/device/shared', socket },
+          path: '/usr/bin:/bin',
+          lang: 'C.UTF-8',
         },
       );
       const answers = await ask(box, [
@@ -123,8 +125,13 @@ suite('what an app finds when it reaches out, in a unit', { skip: WITHOUT_CONTAI
     const program = `${code}/bin/rock`;
     await box.output(`mkdir ${code}/bin && cp /sbin/ldconfig ${program}`);
     const manifest = {
-      ...{ id: 'com.example.rock', name: 'rock', title: 'Rock', version: '1.0.0', capabilities: [] },
-      ...{ runtime: { kind: 'static' as const }, exec: { command: 'bin/rock', args: ['--version'] } },
+      id: 'com.example.rock',
+      name: 'rock',
+      title: 'Rock',
+      version: '1.0.0',
+      capabilities: [],
+      runtime: { kind: 'static' as const },
+      exec: { command: 'bin/rock', args: ['--version'] },
     };
     const place = { service: 'device', code, program, data, cache, run, rpc: `${run}/rpc.sock`, uid };
     const spec = specOf(manifest, [], {}, { ...place, path: '/usr/bin:/bin', lang: 'C.UTF-8' });

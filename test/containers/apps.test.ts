@@ -80,8 +80,11 @@ suite('apps of a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
       const state = '/var/lib/device/apps';
       const world: World = {
         own: {
-          ...{ code, data: `${state}/com.example.probe/data`, cache: `${state}/com.example.probe/cache` },
-          ...{ token: '/run/credentials/app-probe.service/token', socket: '/run/device/apps/probe/rpc.sock' },
+          code,
+          data: `${state}/com.example.probe/data`,
+          cache: `${state}/com.example.probe/cache`,
+          token: '/run/credentials/app-probe.service/token',
+          socket: '/run/device/apps/probe/rpc.sock',
           shared: '/run/device/shared/core.sock',
         },
         others: {
@@ -113,10 +116,16 @@ suite('apps of a Core as a service', { skip: WITHOUT_CONTAINERS }, () => {
           writeFileSync(
             at('app.yaml'),
             JSON.stringify({
-              ...{ manifestVersion: 1, id: 'com.example.probe', name: 'probe', version: '1.0.0', title: 'Probe' },
-              ...{ minCore: '0.1.0', exec: { command: 'node', args: ['main.mjs'] } },
+              manifestVersion: 1,
+              id: 'com.example.probe',
+              name: 'probe',
+              version: '1.0.0',
+              title: 'Probe',
+              minCore: '0.1.0',
+              exec: { command: 'node', args: ['main.mjs'] },
               capabilities: granted ? [{ id: 'storage-scoped', reason: 'keeps' }] : [],
-              ...{ lifecycle: { restart: 'never' }, health: { kind: 'none' } },
+              lifecycle: { restart: 'never' },
+              health: { kind: 'none' },
             }),
           );
         },

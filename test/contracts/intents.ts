@@ -34,7 +34,10 @@ const LAMP: IntentDefinition = {
   },
 };
 const NOTE: IntentDefinition = {
-  ...{ id: 'test.note', title: 'A note', language: 'en', sentences: ['write down {what}'] },
+  id: 'test.note',
+  title: 'A note',
+  language: 'en',
+  sentences: ['write down {what}'],
   slots: { what: { kind: 'open' } },
 };
 const quiet = async (): Promise<IntentAnswer> => ({});

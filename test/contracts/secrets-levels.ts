@@ -32,7 +32,11 @@ export function secretsAtLevels(provider: string, empty: () => void = () => unde
     empty();
     return startCore({
       plugins: {
-        ...{ operations: '*', identity: '*', system: '*', config: '*', [provider]: '*' },
+        operations: '*',
+        identity: '*',
+        system: '*',
+        config: '*',
+        [provider]: '*',
         keeper: { ...line, config: { token: { secret: 'cloud.token' } }, ...configured },
       },
     });
@@ -157,7 +161,8 @@ export function secretsAtLevels(provider: string, empty: () => void = () => unde
       await using core = await start('inline');
       const { components } = await ask(core, 'system.health', {});
       assert.deepEqual(components['keeper.secrets'], {
-        ...{ status: 'waiting', code: 'SECRET_NOT_FOUND' },
+        status: 'waiting',
+        code: 'SECRET_NOT_FOUND',
         message: 'a secret is not set: devicectl secret set cloud.token',
       });
       assert.deepEqual((await ask(core, 'secrets.missing', {})).missing, [

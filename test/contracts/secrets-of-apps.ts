@@ -16,7 +16,8 @@ export function secretsOfAppsContract(target: SecretsUnderTest): void {
     await table.run('secrets.set', { name: 'token', secretText: TEXT }, asApp());
     assert.deepEqual(await table.run('secrets.get', { name: 'token' }, asApp()), { name: 'token', secretText: TEXT });
     assert.deepEqual(await table.run('secrets.get', { name: 'token', scope: `app.${AGENDA}` }, asApp()), {
-      ...{ name: 'token', secretText: TEXT },
+      name: 'token',
+      secretText: TEXT,
     });
     await assert.rejects(table.run('secrets.get', { name: 'token' }, asApp('com.example.other')), {
       code: 'SECRET_NOT_FOUND',
@@ -124,7 +125,8 @@ export function secretsOfAppsContract(target: SecretsUnderTest): void {
     assert.deepEqual(await second.table.run('secrets.list', {}, asApp()), { secrets: [] });
     await second.table.run('secrets.set', { name: 'token', secretText: TEXT }, asApp());
     assert.deepEqual(await second.table.run('secrets.get', { name: 'token' }, asApp()), {
-      ...{ name: 'token', secretText: TEXT },
+      name: 'token',
+      secretText: TEXT,
     });
     assert.deepEqual(await healthOf(second), target.told);
   });

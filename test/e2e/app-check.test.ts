@@ -215,8 +215,14 @@ describe('a mistake is told, and the exit status is 1', () => {
       const dir = join(folder, `case-${Object.keys(CASES).indexOf(title)}`);
       mkdirSync(dir);
       const whole = {
-        ...{ manifestVersion: 1, id: 'org.example.case', name: 'case', version: '1.0.0', title: 'Case' },
-        ...{ exec: { command: 'node', args: ['main.cjs'] }, capabilities: [], ...manifest },
+        manifestVersion: 1,
+        id: 'org.example.case',
+        name: 'case',
+        version: '1.0.0',
+        title: 'Case',
+        exec: { command: 'node', args: ['main.cjs'] },
+        capabilities: [],
+        ...manifest,
       };
       writeFileSync(join(dir, 'app.yaml'), stringify(whole));
       writeFileSync(join(dir, 'main.cjs'), program);
@@ -235,8 +241,13 @@ test('without walls the check runs as well, and names the walls that are not enf
   writeFileSync(
     join(dir, 'app.yaml'),
     stringify({
-      ...{ manifestVersion: 1, id: 'org.example.bare', name: 'bare', version: '1.0.0' },
-      ...{ title: 'B', exec, capabilities: [] },
+      manifestVersion: 1,
+      id: 'org.example.bare',
+      name: 'bare',
+      version: '1.0.0',
+      title: 'B',
+      exec,
+      capabilities: [],
     }),
   );
   process.env[BEST_WALLS] = 'none';

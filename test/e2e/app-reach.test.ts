@@ -43,7 +43,10 @@ async function reach(language: 'node' | 'python', user: (typeof USERS)[keyof typ
   const rows = table(world, { by: 'bwrap', network, granted: grants.length > 0 });
   device.give(rows, user.uid ?? user.outside);
   const manifest = {
-    ...{ id: 'com.example.probe', name: 'probe', title: 'Probe', version: '1.0.0' },
+    id: 'com.example.probe',
+    name: 'probe',
+    title: 'Probe',
+    version: '1.0.0',
     exec: { command: language, args: LANGUAGES[language] },
     capabilities: [HOST, 'network.outbound', 'sensors.node:lamp', 'storage-scoped'].map((id) => ({ id })),
   };
@@ -88,8 +91,13 @@ async function runStatic(uid: number | undefined): Promise<string> {
   mkdirSync(dirname(program));
   copyFileSync(STATIC, program);
   const manifest = {
-    ...{ id: 'com.example.probe', name: 'probe', title: 'Probe', version: '1.0.0', capabilities: [] },
-    ...{ runtime: { kind: 'static' as const }, exec: { command: 'bin/rock', args: ['--version'] } },
+    id: 'com.example.probe',
+    name: 'probe',
+    title: 'Probe',
+    version: '1.0.0',
+    capabilities: [],
+    runtime: { kind: 'static' as const },
+    exec: { command: 'bin/rock', args: ['--version'] },
   };
   const place = { ...device.place, program, ...(uid === undefined ? {} : { uid }) };
   const spec = specOf(manifest, [], {}, place);

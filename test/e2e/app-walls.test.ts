@@ -76,8 +76,15 @@ async function reach({
   writeFileSync(
     manifest,
     stringify({
-      ...{ manifestVersion: 1, id: ID, name: 'probe', version: '1.0.0', title: 'Probe', exec: LANGUAGES[language] },
-      ...{ capabilities: claims, health: { kind: 'none' }, lifecycle: { autostart: false, restart: 'never' } },
+      manifestVersion: 1,
+      id: ID,
+      name: 'probe',
+      version: '1.0.0',
+      title: 'Probe',
+      exec: LANGUAGES[language],
+      capabilities: claims,
+      health: { kind: 'none' },
+      lifecycle: { autostart: false, restart: 'never' },
     }),
   );
   const before = readFileSync(manifest, 'utf8');
@@ -85,7 +92,10 @@ async function reach({
     root,
     grants: { [ID]: capabilities },
     plugins: {
-      ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', limits: '^1.0.0' },
+      operations: '^1.0.0',
+      identity: '^1.0.0',
+      system: '^1.0.0',
+      limits: '^1.0.0',
       http: '^1.0.0',
       rpc: '^1.0.0',
       'supervisor-process': '^1.0.0',
@@ -116,15 +126,20 @@ async function reach({
 }
 
 const INSIDE = {
-  ...{ 'read operator': 'ENOENT', 'read token': 'ENOENT', 'read data': 'ENOENT', 'read log': 'ENOENT' },
-  ...{
-    'list run': 'done',
-    'list apps': 'done',
-    'write manifest': 'EROFS',
-    'write code': 'EROFS',
-    'write other': 'ENOENT',
-  },
-  ...{ processes: 'own', 'signal 0': 'ESRCH', 'signal SIGWINCH': 'ESRCH', tcp: 'EAFNOSUPPORT' },
+  'read operator': 'ENOENT',
+  'read token': 'ENOENT',
+  'read data': 'ENOENT',
+  'read log': 'ENOENT',
+
+  'list run': 'done',
+  'list apps': 'done',
+  'write manifest': 'EROFS',
+  'write code': 'EROFS',
+  'write other': 'ENOENT',
+  processes: 'own',
+  'signal 0': 'ESRCH',
+  'signal SIGWINCH': 'ESRCH',
+  tcp: 'EAFNOSUPPORT',
 };
 
 function ran(seen: Awaited<ReturnType<typeof reach>>): Seen {

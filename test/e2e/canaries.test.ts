@@ -156,7 +156,9 @@ export const plugin = { setup({ scope, log, config }) {
 
 /** Its line in a SKU. */
 const TELLER = (sku: string) => ({
-  ...{ version: '^1.0.0', path: join(folder, 'teller'), isolation: 'inline' },
+  version: '^1.0.0',
+  path: join(folder, 'teller'),
+  isolation: 'inline',
   config: { file: join(folder, `tell-${sku}`), authKey: OF_SKU },
 });
 

@@ -44,7 +44,8 @@ async function post(core: Core, path: string, body: object, app?: string): Promi
   const text = JSON.stringify(body);
   const token = app && readFileSync(join(core.paths.run, 'apps', app, 'credentials/token'), 'utf8').trim();
   const headers = {
-    ...{ 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
     ...(token ? { authorization: `Bearer ${token}` } : {}),
   };
   const sent = request({ socketPath: join(core.paths.run, 'core.sock'), path, agent: false, method: 'POST', headers });

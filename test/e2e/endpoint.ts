@@ -39,6 +39,9 @@ export const post = (path: string, body: object, cases: readonly Case[] = [], mo
 });
 export const admin = { denied: true } as const;
 export const remove = (path: string, cases: readonly Case[], more: object): Endpoint => ({
-  ...{ method: 'DELETE', path, cases, wrongMethod: 'POST' },
+  method: 'DELETE',
+  path,
+  cases,
+  wrongMethod: 'POST',
   ...more,
 });

@@ -29,8 +29,14 @@ class CountingClock extends VirtualClock {
 }
 
 const FRONT_ENDS = {
-  ...{ operations: '*', identity: '*', system: '*', http: '*', limits: '*', rpc: '*' },
-  ...{ events: '*', functions: '*' },
+  operations: '*',
+  identity: '*',
+  system: '*',
+  http: '*',
+  limits: '*',
+  rpc: '*',
+  events: '*',
+  functions: '*',
 };
 
 describe('an idle device', () => {

@@ -90,7 +90,10 @@ export const LIFE_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'power.status': get('/power'),
   'time.status': get('/time'),
   'time.setZone': {
-    ...{ method: 'PUT', path: '/time/zone', body: { zone: 'Europe/Berlin' }, ...admin },
+    method: 'PUT',
+    path: '/time/zone',
+    body: { zone: 'Europe/Berlin' },
+    ...admin,
     cases: [
       ['a zone that nobody knows', { zone: 'Europe/Nowhere' }, 400, 'PARAMS_INVALID'],
       ['an offset', { zone: '+02:00' }, 400, 'PARAMS_INVALID'],

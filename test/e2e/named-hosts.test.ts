@@ -65,9 +65,15 @@ async function device(language: keyof typeof LANGUAGES) {
   writeFileSync(
     join(folder, 'app.yaml'),
     stringify({
-      ...{ manifestVersion: 1, id: ID, name: 'reacher', version: '1.0.0', title: 'Reacher', exec: LANGUAGES[language] },
+      manifestVersion: 1,
+      id: ID,
+      name: 'reacher',
+      version: '1.0.0',
+      title: 'Reacher',
+      exec: LANGUAGES[language],
       capabilities: [{ id: 'storage-scoped', reason: 'it is tested' }, host],
-      ...{ health: { kind: 'none' }, lifecycle: { autostart: false, restart: 'never' } },
+      health: { kind: 'none' },
+      lifecycle: { autostart: false, restart: 'never' },
     }),
   );
   const ids = 'operations identity system limits http rpc prompts ledger supervisor-process egress'.split(' ');

@@ -70,7 +70,13 @@ test('operations of the page are in the table; plugin web brings sessions, and c
 
   // Schemas may name what lies where: each Core of this test has a root of its own.
   const shape = ({ name, plugin, capability, access, rest, cli, errors }: OperationInfo) => ({
-    ...{ name, plugin, capability, access, rest, cli, errors },
+    name,
+    plugin,
+    capability,
+    access,
+    rest,
+    cli,
+    errors,
   });
   const without = await tableOf(plugins('web'));
   assert.deepEqual(without.map(shape), table.filter(({ plugin }) => plugin !== 'web').map(shape));

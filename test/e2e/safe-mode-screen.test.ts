@@ -18,7 +18,11 @@ function device(root: string): string {
   const manifest = 'id: bad\nversion: 1.0.0\nsummary: for a test\napi: ^1.0.0\nmain: index.js\n';
   writeFileSync(join(folder, 'plugin.yaml'), manifest);
   const sku = {
-    ...{ skuVersion: 1, id: 'test', title: 'Test device', simulated: true, safeMode: GLASS },
+    skuVersion: 1,
+    id: 'test',
+    title: 'Test device',
+    simulated: true,
+    safeMode: GLASS,
     plugins: {
       ...Object.fromEntries(ESSENTIAL.map((id) => [id, { version: '^1.0.0', essential: true }])),
       ...Object.fromEntries(SCREEN.map((id) => [id, '^1.0.0'])),

@@ -15,7 +15,10 @@ export const TELEMETRY_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     admin,
   ),
   'telemetry.consent': {
-    ...{ method: 'PUT', path: '/telemetry/consent', body: { level: 'off' }, ...admin },
+    method: 'PUT',
+    path: '/telemetry/consent',
+    body: { level: 'off' },
+    ...admin,
     cases: [['a level that is none', { level: 'everything' }, 400, 'PARAMS_INVALID']],
   },
   'telemetry.reset': post('/telemetry/reset', {}, [], admin),

@@ -33,8 +33,14 @@ async function house(lines: Readonly<Record<string, Partial<SkuPlugin>>>): Promi
     mkdirSync(path, { recursive: true });
     cpSync(MODULE, join(path, 'index.ts'));
     const manifest = {
-      ...{ id, version: '1.0.0', summary: 'A tenant', api: '^1.0.0', main: 'index.ts' },
-      ...{ requires: { operations: '^1.0.0' }, publishes: ['plugin.tenant'], budget: { heapMB: 48, busyPercent: 2 } },
+      id,
+      version: '1.0.0',
+      summary: 'A tenant',
+      api: '^1.0.0',
+      main: 'index.ts',
+      requires: { operations: '^1.0.0' },
+      publishes: ['plugin.tenant'],
+      budget: { heapMB: 48, busyPercent: 2 },
     };
     writeFileSync(join(path, 'plugin.yaml'), stringify(manifest));
     plugins[id] = { version: '^1.0.0', path, isolation: 'worker', ...line };

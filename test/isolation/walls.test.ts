@@ -61,23 +61,24 @@ async function reach(
   writeFileSync(
     manifest,
     stringify({
-      ...{
-        id: 'probe',
-        version: '1.0.0',
-        summary: 'Reaches out',
-        api: '^1.0.0',
-        main: MODULE,
-        capabilities,
-        files: claims,
-      },
-      ...{
-        requires: { operations: '^1.0.0' },
-        config: { type: 'object', properties: { targets: { type: 'object' } } },
-      },
+      id: 'probe',
+      version: '1.0.0',
+      summary: 'Reaches out',
+      api: '^1.0.0',
+      main: MODULE,
+      capabilities,
+      files: claims,
+
+      requires: { operations: '^1.0.0' },
+      config: { type: 'object', properties: { targets: { type: 'object' } } },
     }),
   );
   const plugins = {
-    ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', limits: '^1.0.0', http: '^1.0.0' },
+    operations: '^1.0.0',
+    identity: '^1.0.0',
+    system: '^1.0.0',
+    limits: '^1.0.0',
+    http: '^1.0.0',
     probe: { version: '^1.0.0', path: folder, isolation: 'process', config: { targets } },
   } as const;
   const core = await startCore({ root, plugins, services: { launcher: new WallLauncher(best) } });
@@ -115,8 +116,12 @@ function processWith(text: string): number {
 }
 
 const BY_NODE = {
-  ...{ 'read operator': 'ERR_ACCESS_DENIED', 'read token': 'ERR_ACCESS_DENIED', 'read data': 'ERR_ACCESS_DENIED' },
-  ...{ 'list run': 'ERR_ACCESS_DENIED', 'write manifest': 'ERR_ACCESS_DENIED', processes: 'ERR_ACCESS_DENIED' },
+  'read operator': 'ERR_ACCESS_DENIED',
+  'read token': 'ERR_ACCESS_DENIED',
+  'read data': 'ERR_ACCESS_DENIED',
+  'list run': 'ERR_ACCESS_DENIED',
+  'write manifest': 'ERR_ACCESS_DENIED',
+  processes: 'ERR_ACCESS_DENIED',
 };
 
 describe('a plugin in a process', () => {

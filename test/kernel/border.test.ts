@@ -11,8 +11,15 @@ import type { PluginEntry } from '../../kernel/resolved.ts';
 function entry(more: Partial<PluginEntry> = {}, manifest: object = {}): PluginEntry {
   const own = { id: 'guest', version: '1.0.0', summary: 's', api: '^1.0.0', main: './index.js', ...manifest };
   return {
-    ...{ id: 'guest', manifest: own, main: '/guest/index.js', tree: false, isolation: 'process' },
-    ...{ essential: false, enabled: true, config: {}, ...more },
+    id: 'guest',
+    manifest: own,
+    main: '/guest/index.js',
+    tree: false,
+    isolation: 'process',
+    essential: false,
+    enabled: true,
+    config: {},
+    ...more,
   };
 }
 

@@ -23,14 +23,17 @@ interface Running {
 
 async function run(by: 'bubblewrap' | 'namespaces' | 'user' | 'none', script: string, uid?: number): Promise<Running> {
   const spec: SandboxSpec = {
-    ...{ name: 'guest', program: '/bin/sh', args: ['-c', script], cwd: '/', env: { PATH: '/usr/bin:/bin' } },
-    ...{
-      files: { read: [], write: [] },
-      sockets: [],
-      network: 'none',
-      nodes: [],
-      ...(uid === undefined ? {} : { uid }),
-    },
+    name: 'guest',
+    program: '/bin/sh',
+    args: ['-c', script],
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+
+    files: { read: [], write: [] },
+    sockets: [],
+    network: 'none',
+    nodes: [],
+    ...(uid === undefined ? {} : { uid }),
   };
   const { command, args, cwd, env, feeds, above } = await new WallLauncher(by).prepare(spec);
   const stdio = ['ignore', 'ignore', 'pipe', ...feeds.map(() => 'pipe' as const)] as const;

@@ -104,7 +104,8 @@ describe("the machine's account of a loop", () => {
 
 describe('the start of a plugin', () => {
   const plugin = (setup: (host: PluginHost) => unknown, more: Partial<MemoryPlugin> = {}): MemoryPlugin => ({
-    ...{ id: 'slow', plugin: { setup: async (host) => void (await setup(host)) } },
+    id: 'slow',
+    plugin: { setup: async (host) => void (await setup(host)) },
     ...more,
   });
   const start = async (clock: VirtualClock, plugins: readonly MemoryPlugin[], board: () => void = () => undefined) => {
@@ -269,7 +270,8 @@ describe('a start that is over, but goes on', () => {
     const code = Promise.withResolvers<void>();
     let setups = 0;
     const loader: MemoryPlugin = {
-      ...{ id: 'loader', taps: ['plugin.load'] },
+      id: 'loader',
+      taps: ['plugin.load'],
       plugin: {
         setup: (host) =>
           host.tap('plugin.load', async () => {
@@ -299,8 +301,13 @@ describe('a guest that does not answer', () => {
       const crashes: string[] = [];
       let waited = 0;
       const watch = new GuestWatch({
-        ...{ budget: {}, limits: GUEST_LIMITS, heapMB: 64, memory: async () => undefined, waitedMs: () => waited },
-        ...{ onVerdict: (reason: string) => void crashes.push(reason), onBusy: () => undefined },
+        budget: {},
+        limits: GUEST_LIMITS,
+        heapMB: 64,
+        memory: async () => undefined,
+        waitedMs: () => waited,
+        onVerdict: (reason: string) => void crashes.push(reason),
+        onBusy: () => undefined,
       });
       let count = 0;
       for (; crashes.length === 0 && count < 100; count++) {

@@ -18,7 +18,10 @@ for (const isolation of ['inline', 'worker', 'process'] as const)
   describe(`an error of a plugin's own, ${isolation}`, () => {
     it('has its code, its status and its details over REST and JSON-RPC, and stands in the documents', async () => {
       const plugins = {
-        ...{ operations: '^1.0.0', identity: '^1.0.0', http: '^1.0.0', system: '^1.0.0' },
+        operations: '^1.0.0',
+        identity: '^1.0.0',
+        http: '^1.0.0',
+        system: '^1.0.0',
         rpc: { version: '^1.0.0', config: { apps: APPS } },
         tea: { version: '^1.0.0', path: HOME, isolation },
       };

@@ -84,12 +84,21 @@ test('lines are merged by plugin and member, lists are replaced, x- members belo
   const { problems, sku, source, plugins } = resolveSku(TOP);
   assert.deepEqual(problems, []);
   assert.deepEqual(sku, {
-    ...{ skuVersion: 1, id: 'top', title: 'top', service: 'shop', simulated: true, safeMode: ['a'] },
+    skuVersion: 1,
+    id: 'top',
+    title: 'top',
+    service: 'shop',
+    simulated: true,
+    safeMode: ['a'],
     'x-notes': { c: 3 },
     grants: { 'com.example.one': ['events.publish'], 'com.example.two': [] },
     plugins: {
       a: {
-        ...{ version: '^1.0.0', path: 'lib/a', isolation: 'inline', essential: false, enabled: false },
+        version: '^1.0.0',
+        path: 'lib/a',
+        isolation: 'inline',
+        essential: false,
+        enabled: false,
         config: { n: 1, m: { x: 1, y: [3], z: 5 }, list: [] },
       },
       c: { version: '1.0.0', path: 'c', isolation: 'inline', config: { n: 2 } },
@@ -319,7 +328,9 @@ test('random families: the nearest file that sets a value has it, and is the one
   fc.assert(
     fc.property(fc.array(layer, { minLength: 2, maxLength: 5 }), (layers) => {
       const files = layers.map((one, index) => ({
-        ...{ skuVersion: 1, id: `f${index}`, title: `f${index}` },
+        skuVersion: 1,
+        id: `f${index}`,
+        title: `f${index}`,
         ...(index < layers.length - 1 && { extends: `${index + 1}` }),
         ...one,
       }));

@@ -333,7 +333,11 @@ suite('the kit is the kernel of the device', () => {
   test('operations pass the gate of the device: capability, defaults, no unknown members, no wrong results', async () => {
     const table = new TestOperations();
     const reader: PluginManifest = {
-      ...{ id: 'reader', version: '1.0.0', summary: 'reads', api: '^1.0.0', main: 'index.ts' },
+      id: 'reader',
+      version: '1.0.0',
+      summary: 'reads',
+      api: '^1.0.0',
+      main: 'index.ts',
       requires: { operations: '^1.0.0' },
       taps: ['operation.before'],
     };

@@ -46,7 +46,9 @@ function user(
 ) {
   const requires = { operations: '^1.0.0' };
   return {
-    ...{ id, requires, ...more },
+    id,
+    requires,
+    ...more,
     plugin: {
       requires: { operations },
       setup: (host, services) => void setup(host, (services as { operations: never }).operations),
@@ -55,7 +57,11 @@ function user(
 }
 
 const operation = (name: string, run: () => Promise<unknown>) => ({
-  ...{ name, summary: name, params: { type: 'object' }, result: {}, errors: [] },
+  name,
+  summary: name,
+  params: { type: 'object' },
+  result: {},
+  errors: [],
   run,
 });
 
@@ -342,11 +348,9 @@ describe('the event loop', () => {
 
   it('gives each sample to the innermost plugin on the stack, and memory that is cleared to the one before', () => {
     const frame = (id: number, functionName: string, url: string, children: readonly number[] = []) => ({
-      ...{
-        id,
-        children: [...children],
-        callFrame: { functionName, url, scriptId: '', lineNumber: id, columnNumber: 0 },
-      },
+      id,
+      children: [...children],
+      callFrame: { functionName, url, scriptId: '', lineNumber: id, columnNumber: 0 },
     });
     const profile: Profiler.Profile = {
       nodes: [

@@ -45,7 +45,9 @@ describe('a Core with a screen in a virtual device', { skip: noMachine, timeout:
     }, async () => {
       await machine.call('startDevice', { renderer });
       const scene = {
-        ...{ scene: 1, title: 'Lab', background: '#102030' },
+        scene: 1,
+        title: 'Lab',
+        background: '#102030',
         nodes: [{ kind: 'rect', id: 'go', ...BOX, fill: '#e08040', tap: 'go', label: 'Go' }],
       };
       await machine.call('put', { surface: { id: 'lab', layer: 'home', scene } });

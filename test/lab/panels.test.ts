@@ -129,7 +129,11 @@ describe('a virtual device', { skip: noMachine, timeout: 1_200_000 }, () => {
 
     it('hears a finger of a tablet exactly where it was put', async () => {
       const settings = {
-        ...{ id: 'tablet', name: 'QEMU Virtio Tablet', grab: true, keys: {}, knobs: {} },
+        id: 'tablet',
+        name: 'QEMU Virtio Tablet',
+        grab: true,
+        keys: {},
+        knobs: {},
         touch: { rotate: 0, flipX: false, flipY: false },
       };
       assert.equal(await machine.call('input', { settings }), null);
@@ -201,13 +205,11 @@ describe('a virtual device', { skip: noMachine, timeout: 1_200_000 }, () => {
 
     it('hears several fingers of a touch screen that comes later, and tells them apart', async () => {
       const settings = {
-        ...{
-          id: 'glass',
-          name: 'Lab touch*',
-          grab: true,
-          keys: {},
-          knobs: { REL_DIAL: { name: 'volume', reverse: false } },
-        },
+        id: 'glass',
+        name: 'Lab touch*',
+        grab: true,
+        keys: {},
+        knobs: { REL_DIAL: { name: 'volume', reverse: false } },
         touch: { rotate: 0, flipX: false, flipY: false },
       };
       assert.match(String(await machine.call('input', { settings })), /no device named Lab/);

@@ -7,7 +7,13 @@ import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompt
 const ITEM: PromptItem = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };
 const NFC: PromptItem = { ...ITEM, capability: 'sensors.nfc', summary: 'Read \u001b[2J tags', optional: true };
 const PROMPT: Prompt = {
-  ...{ id: 'a1', kind: 'consent', subject: 'com.example.a', title: 'A', what: [ITEM, NFC], since: 0, until: 1 },
+  id: 'a1',
+  kind: 'consent',
+  subject: 'com.example.a',
+  title: 'A',
+  what: [ITEM, NFC],
+  since: 0,
+  until: 1,
 };
 
 function bench(answers: readonly boolean[], failure?: Failure) {

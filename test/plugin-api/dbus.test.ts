@@ -69,13 +69,15 @@ const { any } = fc.letrec<{ any: Typed }>((tie) => ({
 }));
 
 const CALL: Message = {
-  ...{ type: 'call', serial: 5, destination: 'org.freedesktop.systemd1', path: '/org/freedesktop/systemd1' },
-  ...{
-    interface: 'org.freedesktop.systemd1.Manager',
-    member: 'StartUnit',
-    signature: 'ss',
-    body: ['a.service', 'fail'],
-  },
+  type: 'call',
+  serial: 5,
+  destination: 'org.freedesktop.systemd1',
+  path: '/org/freedesktop/systemd1',
+
+  interface: 'org.freedesktop.systemd1.Manager',
+  member: 'StartUnit',
+  signature: 'ss',
+  body: ['a.service', 'fail'],
 };
 
 describe('values', () => {

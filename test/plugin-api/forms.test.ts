@@ -43,7 +43,10 @@ const WRITERS: Readonly<Record<number, (words: Words) => object>> = {
 function build(form: number): KeptForm<Words> {
   const former = Object.fromEntries(Object.entries(READERS).filter(([of]) => Number(of) < form));
   return {
-    ...{ form, former, initial: [], consequence: 'words are forgotten' },
+    form,
+    former,
+    initial: [],
+    consequence: 'words are forgotten',
     parse: READERS[form]!,
     format: WRITERS[form]!,
   };

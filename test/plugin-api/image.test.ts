@@ -25,11 +25,19 @@ after(() => rmSync(FOLDER, { recursive: true, force: true }));
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const file = (path: string, content = path, change: Partial<ImageFile> = {}): ImageFile => ({
-  ...{ path, mode: 0o644, size: Buffer.byteLength(content), sha256: hashOf(content) },
+  path,
+  mode: 0o644,
+  size: Buffer.byteLength(content),
+  sha256: hashOf(content),
   ...change,
 });
 const IMAGE: Image = {
-  ...{ image: 1, sku: 'kiosk', version: '1.2.0', builtAt: 1_760_000_000, minLoader: 1, severity: 'normal' },
+  image: 1,
+  sku: 'kiosk',
+  version: '1.2.0',
+  builtAt: 1_760_000_000,
+  minLoader: 1,
+  severity: 'normal',
   platform: { os: 'linux', arch: 'x64', libc: 'glibc' },
   plugins: { http: '1.0.0' },
   state: { 'config.yaml': { reads: [1], writes: 1 } },
@@ -103,7 +111,10 @@ test('so many different keys as the threshold says must have signed this very li
 
 test('the longest list that a device takes is read, and a longer one is not even parsed', () => {
   const files = Array.from({ length: 100_000 }, (_, index) => ({
-    ...{ path: `f/${String(index).padStart(6, '0')}`, mode: 0o644, size: 1, sha256: hashOf('x') },
+    path: `f/${String(index).padStart(6, '0')}`,
+    mode: 0o644,
+    size: 1,
+    sha256: hashOf('x'),
   }));
   const list = bytes({ files });
   assert.ok(list.length < 32 << 20);

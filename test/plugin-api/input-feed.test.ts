@@ -12,7 +12,12 @@ after(leakCheck());
 
 const DESCRIPTION = { id: 'test', touch: true, keys: ['ok', 'knob'], injected: false };
 const touch = (id: number, phase: TouchInput['phase'], x = 0, at = 0): TouchInput => ({
-  ...{ kind: 'touch', id, phase, x, y: 0, at },
+  kind: 'touch',
+  id,
+  phase,
+  x,
+  y: 0,
+  at,
 });
 
 async function feeding() {

@@ -59,8 +59,13 @@ test('an app outside of the checkout compiles and runs with the packed library, 
   writeFileSync(join(home, 'package.json'), '{ "type": "module" }\n');
   writeFileSync(join(home, 'main.ts'), PROGRAM);
   const compilerOptions = {
-    ...{ target: 'es2024', lib: ['es2024', 'esnext.disposable'], module: 'nodenext', strict: true },
-    ...{ exactOptionalPropertyTypes: true, types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] },
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable'],
+    module: 'nodenext',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    types: ['node'],
+    typeRoots: [join(ROOT, 'node_modules/@types')],
   };
   writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['main.ts'] }));
   execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', home], { stdio: 'inherit' });

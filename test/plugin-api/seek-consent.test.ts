@@ -49,7 +49,11 @@ test('an allowed right is granted and kept, with the widened grant and the words
   ]);
   const [question] = asked;
   assert.deepEqual(question, {
-    ...{ kind: 'consent', subject: ID, title: 'Agenda', version: '2.0.0', signer: 'acme' },
+    kind: 'consent',
+    subject: ID,
+    title: 'Agenda',
+    version: '2.0.0',
+    signer: 'acme',
     what: [
       {
         capability: 'network.outbound:a.example',

@@ -186,17 +186,16 @@ test('a plugin is a guest, too: with a user of plugins, below its own folders, w
   const { cache: _, ...app } = device.spec();
   const plugin: AppSpec = {
     ...app,
-    ...{
-      kind: 'plugin',
-      id: 'weather',
-      name: 'plugin-weather',
-      uid: 50_001,
-      code,
-      cwd: code,
-      data,
-      run,
-      sockets: [run],
-    },
+
+    kind: 'plugin',
+    id: 'weather',
+    name: 'plugin-weather',
+    uid: 50_001,
+    code,
+    cwd: code,
+    data,
+    run,
+    sockets: [run],
     files: { read: [code], write: [data] },
   };
   assert.deepEqual(await device.ask({ verb: 'put', spec: plugin }), { ok: true });

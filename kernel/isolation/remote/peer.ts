@@ -81,7 +81,9 @@ export class Peer {
     this.#serving = this.#makeServing();
     this.#outbox = new Outbox(port, this.#limits.windowBytes);
     this.#inbox = new Inbox({
-      ...{ port, turns: options.turns, isHeld: () => this.isFull },
+      port,
+      turns: options.turns,
+      isHeld: () => this.isFull,
       dispatch: (message) => this.#dispatch(message),
       onBreach: (error) => this.#breach(error),
     });

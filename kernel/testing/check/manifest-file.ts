@@ -23,7 +23,9 @@ export function readManifestFile({ manifest: file, folder, checkout }: Place): M
   const { value, errors, line } = parseYaml(readFileSync(file, 'utf8'));
   const at = (path: YamlPath) => ({ file: shown(file), line: line(path) });
   const row = (outcome: CheckRow['outcome'], remark: string, place = at([])): CheckRow => ({
-    ...{ check: 'manifest', outcome, remark },
+    check: 'manifest',
+    outcome,
+    remark,
     ...place,
   });
   const refused = (rows: readonly CheckRow[]): ManifestFile => ({ rows, manifest: undefined, main: '', at });
@@ -54,7 +56,11 @@ export function readManifestFile({ manifest: file, folder, checkout }: Place): M
 
 /** A mistake in the schema of a configuration shows as a setting that is never checked. */
 export const STRICT = {
-  ...{ strict: true, strictTypes: false, strictRequired: false, useDefaults: true, allowUnionTypes: true },
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  useDefaults: true,
+  allowUnionTypes: true,
   keywords: SCHEMA_WORDS,
 };
 

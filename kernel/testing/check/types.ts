@@ -47,9 +47,16 @@ function compilerOf(folder: string): string | undefined {
 function temporaryConfig({ folder, tests, checkout }: Place, compiler: string): string {
   const file = join(mkdtempSync(join(tmpdir(), 'dc-check-')), 'tsconfig.json');
   const rules = {
-    ...{ target: 'es2024', lib: ['es2024', 'esnext.disposable', 'esnext.iterator'], module: 'nodenext' },
-    ...{ strict: true, skipLibCheck: true, allowImportingTsExtensions: true, erasableSyntaxOnly: true },
-    ...{ verbatimModuleSyntax: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable', 'esnext.iterator'],
+    module: 'nodenext',
+    strict: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true,
+    erasableSyntaxOnly: true,
+    verbatimModuleSyntax: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
   };
   const types = { noEmit: true, types: ['node'], typeRoots: [join(dirname(compiler), '../../@types')] };
   const config = {

@@ -7,8 +7,14 @@ export function accountOf(spec: Pick<AppSpec, 'kind' | 'uid' | 'id'>): Readonly<
   const name = userOf(spec);
   const group = JSON.stringify({ groupName: name, gid: uid });
   const user = JSON.stringify({
-    ...{ userName: name, realName: id, uid, gid: uid, disposition: 'system', locked: true },
-    ...{ homeDirectory: '/', shell: '/usr/sbin/nologin' },
+    userName: name,
+    realName: id,
+    uid,
+    gid: uid,
+    disposition: 'system',
+    locked: true,
+    homeDirectory: '/',
+    shell: '/usr/sbin/nologin',
   });
   return { [`${uid}.user`]: user, [`${name}.user`]: user, [`${uid}.group`]: group, [`${name}.group`]: group };
 }

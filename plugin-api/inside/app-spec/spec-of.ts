@@ -141,7 +141,11 @@ function environmentOf(
 }
 
 const PROXIES: Readonly<Record<string, string>> = {
-  ...{ HTTP_PROXY: PROXY, HTTPS_PROXY: PROXY, http_proxy: PROXY, https_proxy: PROXY },
-  ...{ NO_PROXY: 'localhost,127.0.0.1', no_proxy: 'localhost,127.0.0.1' },
+  HTTP_PROXY: PROXY,
+  HTTPS_PROXY: PROXY,
+  http_proxy: PROXY,
+  https_proxy: PROXY,
+  NO_PROXY: 'localhost,127.0.0.1',
+  no_proxy: 'localhost,127.0.0.1',
   NODE_USE_ENV_PROXY: '1',
 };

@@ -56,7 +56,10 @@ export function answersOf(
   return what.map(({ capability, params }) => ({
     capability,
     ...(params ? { params } : {}),
-    ...{ allowed: allow.includes(capability), by, at, version },
+    allowed: allow.includes(capability),
+    by,
+    at,
+    version,
   }));
 }
 
@@ -65,7 +68,8 @@ export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open
   return {
     kind: 'consent' as const,
     subject: app.id,
-    ...{ title: app.title, version: app.version },
+    title: app.title,
+    version: app.version,
     ...(signer === undefined ? {} : { signer }),
     ...(ms === undefined ? {} : { ms }),
     what: open.map(itemOf),
@@ -75,7 +79,10 @@ export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open
 /** The part of a decision that a question shows. */
 export function itemOf({ capability, params, summary, reason, optional, widens, sole }: Decision): PromptItem {
   return {
-    ...{ capability, summary, reason, optional },
+    capability,
+    summary,
+    reason,
+    optional,
     ...(params ? { params } : {}),
     ...(widens ? { widens } : {}),
     ...(sole ? { sole } : {}),

@@ -32,8 +32,12 @@ export type DBusValue =
 const DEEPEST = 64;
 const LONGEST_ARRAY = 0x400_0000;
 const INTEGERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
-  ...{ y: [0, 0xff], n: [-0x8000, 0x7fff], q: [0, 0xffff], i: [-0x8000_0000, 0x7fff_ffff] },
-  ...{ u: [0, 0xffff_ffff], h: [0, 0xffff_ffff] },
+  y: [0, 0xff],
+  n: [-0x8000, 0x7fff],
+  q: [0, 0xffff],
+  i: [-0x8000_0000, 0x7fff_ffff],
+  u: [0, 0xffff_ffff],
+  h: [0, 0xffff_ffff],
 };
 export const PATH = /^\/$|^(\/[A-Za-z0-9_]+)+$/;
 

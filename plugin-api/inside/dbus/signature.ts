@@ -13,7 +13,23 @@ const DEEPEST = 32;
 
 /** Boundary on which a value of this type begins, in bytes. */
 export const ALIGNMENT: Readonly<Record<string, number>> = {
-  ...{ y: 1, g: 1, v: 1, n: 2, q: 2, b: 4, i: 4, u: 4, h: 4, s: 4, o: 4, a: 4, x: 8, t: 8, d: 8, '(': 8, '{': 8 },
+  y: 1,
+  g: 1,
+  v: 1,
+  n: 2,
+  q: 2,
+  b: 4,
+  i: 4,
+  u: 4,
+  h: 4,
+  s: 4,
+  o: 4,
+  a: 4,
+  x: 8,
+  t: 8,
+  d: 8,
+  '(': 8,
+  '{': 8,
 };
 
 /** The complete types of a signature. Throws DBusError (InconsistentMessage) for one that is none. */

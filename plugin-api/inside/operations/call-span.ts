@@ -23,7 +23,8 @@ export function tellCall(tracer: Tracer, clock: Clock, call: PendingCall, error:
   tracer.tell({
     ...context,
     name: `operation ${call.name}`,
-    ...{ began: call.began, ms },
+    began: call.began,
+    ms,
     ...within(parent),
     ...(failed && { error: codeOf(error) }),
     ...(lasting && { lasting }),

@@ -26,9 +26,16 @@ const errors: Rule = (value) => {
     : `a list of codes of the table and of errors of the plugin, and ${shown(wrong)} is neither`;
 };
 const REST: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>> = {
-  ...{ method: [true, oneOf('GET', 'POST', 'PUT', 'DELETE')], path: [true, text] },
-  ...{ status: [false, count], bodyLimit: [false, count], text: [false, text], statusBy: [false, object] },
-  ...{ failure: [false, object], bare: [false, flag], raw: [false, flag], sse: [false, flag] },
+  method: [true, oneOf('GET', 'POST', 'PUT', 'DELETE')],
+  path: [true, text],
+  status: [false, count],
+  bodyLimit: [false, count],
+  text: [false, text],
+  statusBy: [false, object],
+  failure: [false, object],
+  bare: [false, flag],
+  raw: [false, flag],
+  sse: [false, flag],
 };
 const rest: Rule = (value) => {
   if (!isObject(value)) return 'an object with method and path';
@@ -47,14 +54,19 @@ const COMMON = {
 } as const;
 const OPERATION: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>> = {
   ...COMMON,
-  ...{ result: [true, schema], errors: [true, errors], rest: [false, rest], sensitive: [false, sensitive] },
-  ...{
-    description: [false, text],
-    access: [false, text],
-    timeoutMs: [false, count],
-    cli: [false, (value) => (Array.isArray(value) ? undefined : object(value))],
-  },
-  ...{ anonymous: [false, flag], rpc: [false, flag], keepsDeadline: [false, flag], about: [false, work] },
+  result: [true, schema],
+  errors: [true, errors],
+  rest: [false, rest],
+  sensitive: [false, sensitive],
+
+  description: [false, text],
+  access: [false, text],
+  timeoutMs: [false, count],
+  cli: [false, (value) => (Array.isArray(value) ? undefined : object(value))],
+  anonymous: [false, flag],
+  rpc: [false, flag],
+  keepsDeadline: [false, flag],
+  about: [false, work],
 };
 const STREAM: typeof OPERATION = { ...COMMON, direction: [true, oneOf('read', 'write', 'duplex')] };
 

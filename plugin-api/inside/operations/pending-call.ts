@@ -36,7 +36,11 @@ export interface PendingCallParts {
 
 const nothing = () => undefined;
 const NOTHING: PendingCallParts = {
-  ...{ name: '', ms: 0, deadline: Number.NaN, expires: Number.NaN, began: Number.NaN },
+  name: '',
+  ms: 0,
+  deadline: Number.NaN,
+  expires: Number.NaN,
+  began: Number.NaN,
   invocation: { caller: { kind: 'anonymous', id: '' }, signal: new AbortController().signal, deadline: 0 },
   log: { debug: nothing, info: nothing, warn: nothing, error: nothing },
   owner: { ended: nothing },

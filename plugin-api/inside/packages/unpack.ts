@@ -85,8 +85,14 @@ export async function unpack(tarball: string, folder: string, limits: TreeLimits
   over.promise.catch(() => undefined); // awaited below, unless reading fails first
   const { Unpack } = await import('tar'); // only where something is unpacked
   const sink = new Unpack({
-    ...{ cwd: folder, strict: true, strip: 1, preserveOwner: false, noMtime: true, umask: 0o022 },
-    ...{ brotli: false, zstd: false },
+    cwd: folder,
+    strict: true,
+    strip: 1,
+    preserveOwner: false,
+    noMtime: true,
+    umask: 0o022,
+    brotli: false,
+    zstd: false,
     filter: (_path, entry) => admission.accept(entry as ReadEntry),
   });
   sink.on('error', over.reject);

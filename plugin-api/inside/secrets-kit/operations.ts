@@ -20,7 +20,10 @@ const TEXT: JsonSchema = { type: 'string', description: '1 byte to 16 KiB of UTF
 const MS: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };
 const TOLD = exactly(
   {
-    ...{ scope: { type: 'string' }, name: { type: 'string' }, setAt: MS, setBy: { type: 'string' } },
+    scope: { type: 'string' },
+    name: { type: 'string' },
+    setAt: MS,
+    setBy: { type: 'string' },
     readAt: { ...MS, description: 'of the last read of the text since the Core started' },
     reads: { type: 'integer', description: 'since the Core started' },
   },

@@ -53,5 +53,10 @@ const withSlot = (record: BootRecord, name: SlotName, slot: Slot): BootRecord =>
 /** Another slot begins on the first rung: what was counted is of the one before. */
 const onTop = ({ cause: _, ...record }: BootRecord): BootRecord => ({
   ...record,
-  ...{ rung: 'normal', failures: 0, crashes: [], silent: 0, pause: FIRST_PAUSE, window: false },
+  rung: 'normal',
+  failures: 0,
+  crashes: [],
+  silent: 0,
+  pause: FIRST_PAUSE,
+  window: false,
 });

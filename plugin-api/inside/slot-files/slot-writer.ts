@@ -65,7 +65,9 @@ export class SlotWriter {
     const booted = this.#booted()?.slot;
     const slots = SLOTS.map((name) => ({
       ...record.slots[name],
-      ...{ name, booted: name === booted, primary: name === record.primary },
+      name,
+      booted: name === booted,
+      primary: name === record.primary,
     }));
     const cause = kind === 'record' ? record.cause : `the boot record cannot be used: ${problem}`;
     const { primary, rung, floor } = record;

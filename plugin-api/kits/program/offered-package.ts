@@ -52,7 +52,12 @@ export function packageOffer(noun: PackageNoun, path: string, custom: unknown): 
     (withdrawn === undefined || (typeof withdrawn === 'string' && textFault(withdrawn, 'lines') === undefined));
   if (!fits) return undefined;
   const offer: PackageOffer = {
-    ...{ id, version, platforms, package: hash, publishedAt, title: title.slice(0, LONGEST_TEXT) },
+    id,
+    version,
+    platforms,
+    package: hash,
+    publishedAt,
+    title: title.slice(0, LONGEST_TEXT),
     ...(withdrawn === undefined ? {} : { withdrawn: withdrawn.slice(0, LONGEST_TEXT) }),
   };
   return packageTarget(noun, offer) === path ? offer : undefined;

@@ -86,7 +86,8 @@ export class Tracer {
       this.tell({
         ...context,
         name,
-        ...{ began, ms: this.#clock.monotonic() - began },
+        began,
+        ms: this.#clock.monotonic() - began,
         ...within(parent),
         ...(how.error !== undefined && { error: codeOf(how.error) }),
         ...(all && { attributes: all }),

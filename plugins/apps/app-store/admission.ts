@@ -41,14 +41,22 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   if (there !== undefined && compare(version, there) < 0 && !request.downgrade)
     throw refuse(`${there} is there, which is newer; with downgrade: true the older one is taken`);
   const now: AppVersion = versionOf({
-    ...{ version, name, hash: tree.hash, dataVersion: manifest.data?.version ?? 0 },
+    version,
+    name,
+    hash: tree.hash,
+    dataVersion: manifest.data?.version ?? 0,
     ...(signer === undefined ? {} : { signer }),
   });
   const { entry, migration } = await entryOf(id, now, request, about);
   const copied = migration === 'copy' ? await about.data.bytes(id) : 0;
   await checkSpace(about.place, tree.bytes, copied);
   const outcome: Outcome = {
-    ...{ state: 'checked', id, version, name, title, hash: tree.hash },
+    state: 'checked',
+    id,
+    version,
+    name,
+    title,
+    hash: tree.hash,
     capabilities: manifest.capabilities.map((one) => one.id),
     ...(there === undefined ? {} : { former: there }),
     ...(signer === undefined ? {} : { signer, signedBy: signerName(id, signer, config.trust) }),

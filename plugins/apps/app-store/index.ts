@@ -30,7 +30,12 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     });
     host.tap('health.collect', (report) => reportHealth(report, store, config, fault));
     const parts: Parts = {
-      ...{ store, apps: services.apps, config, scope, log, optional },
+      store,
+      apps: services.apps,
+      config,
+      scope,
+      log,
+      optional,
       device: () => services.device.info(),
       uploads: store.uploads,
       publish(topic, payload) {

@@ -101,7 +101,10 @@ export class Installation implements ChangeMaker {
     const verb = former === undefined ? 'install' : 'update';
     const by = callerName(caller);
     return {
-      ...{ kind: this.kind, subject: `app ${id}`, summary: `${verb} ${id} ${version}`, by },
+      kind: this.kind,
+      subject: `app ${id}`,
+      summary: `${verb} ${id} ${version}`,
+      by,
       data: { ...request, staged, app: id, version, by },
       discard: () => this.#unstage(staged),
     };
@@ -200,7 +203,9 @@ export class Installation implements ChangeMaker {
     const status = await apps.status(app).catch(ignoreMissing);
     const { entry, outcome } = admitted;
     return {
-      ...{ installedAt: entry.installedAt, outcome, same: before?.installedAt === entry.installedAt },
+      installedAt: entry.installedAt,
+      outcome,
+      same: before?.installedAt === entry.installedAt,
       ...(before ? { before } : {}),
       ...(kept ? { kept } : {}),
       ran: status !== undefined && !['stopped', 'failed', 'quarantined'].includes(status.state),
@@ -306,7 +311,8 @@ export class Installation implements ChangeMaker {
     await apps.refresh();
     if (!data.same)
       publish('app.installed', {
-        ...{ id: app, version },
+        id: app,
+        version,
         ...(before ? { former: before.version } : {}),
         ...(outcome.signer === undefined ? {} : { signer: outcome.signer }),
       });

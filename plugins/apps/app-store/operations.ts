@@ -31,20 +31,30 @@ const SOURCE: JsonSchema = {
 };
 const OUTCOME: Readonly<Record<string, JsonSchema>> = {
   state: { enum: ['checked', 'installed'] },
-  ...{ id: ID, version: TEXT, name: TEXT, title: TEXT, hash: HASH, signer: SIGNER },
+  id: ID,
+  version: TEXT,
+  name: TEXT,
+  title: TEXT,
+  hash: HASH,
+  signer: SIGNER,
   signedBy: { type: 'string', description: 'name that the SKU gives that key' },
   former: { type: 'string', description: 'version that was there before' },
   capabilities: { type: 'array', items: TEXT },
 };
 const VERSION: Readonly<Record<string, JsonSchema>> = {
-  ...{ version: TEXT, name: TEXT, hash: HASH, signer: SIGNER },
+  version: TEXT,
+  name: TEXT,
+  hash: HASH,
+  signer: SIGNER,
   dataVersion: { type: 'integer', description: 'form of its data' },
 };
 const INSTALLED: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'name', 'hash', 'dataVersion', 'enabled', 'installedAt'],
   properties: {
-    ...{ id: ID, ...VERSION, installedAt: TIME },
+    id: ID,
+    ...VERSION,
+    installedAt: TIME,
     enabled: { type: 'boolean' },
     uid: { type: 'integer', description: 'user of its own' },
     former: { type: 'object', properties: VERSION, description: 'what apps.rollback brings back' },
@@ -122,7 +132,9 @@ export function storeOperations(parts: Parts, changing: Changing): StoreView {
     capability: 'system.apps',
     cli: { hide: true },
     rest: {
-      ...{ method: 'POST', path: '/apps/install', status: 202 },
+      method: 'POST',
+      path: '/apps/install',
+      status: 202,
       statusBy: { member: 'state', map: { checked: 200 } },
     },
     errors: [...REFUSES, ...BEGINS],
@@ -297,7 +309,8 @@ async function subjectOf({ store, apps }: Parts, id: string): Promise<ActSubject
     () => undefined, // code that cannot be read has no title; it can be removed all the same
   );
   return {
-    ...{ id, ...(title === undefined ? {} : { title }) },
+    id,
+    ...(title === undefined ? {} : { title }),
     ...(entry ? { version: entry.version, signer: (await store.signerOf(id)) ?? null } : {}),
   };
 }
@@ -309,7 +322,10 @@ async function listing({ store }: Parts): Promise<object> {
     rolledBack: Object.entries(installed.rolledBack).map(([id, one]) => ({ id, ...one })),
     retained: await Promise.all(
       Object.entries(installed.retained).map(async ([id, { version, until, signer }]) => ({
-        ...{ id, version, until, bytes: await store.data.bytes(id) },
+        id,
+        version,
+        until,
+        bytes: await store.data.bytes(id),
         ...(signer === undefined ? {} : { signer }),
       })),
     ),
@@ -321,7 +337,13 @@ function view(id: string, entry: AppEntry, { disabled, uids }: Installed): objec
   const { former, installedAt, version, name, hash, signer, dataVersion } = entry;
   const uid = uids[id];
   return {
-    ...{ id, version, name, hash, dataVersion, installedAt, enabled: !disabled.includes(id) },
+    id,
+    version,
+    name,
+    hash,
+    dataVersion,
+    installedAt,
+    enabled: !disabled.includes(id),
     ...(signer === undefined ? {} : { signer }),
     ...(uid === undefined ? {} : { uid }),
     ...(former ? { former: { version: former.version, hash: former.hash, dataVersion: former.dataVersion } } : {}),

@@ -66,7 +66,10 @@ export async function rolledBack(
   const outcome = former === undefined ? 'it is removed, its data are kept' : `${former} comes back`;
   const lines = (await optional.supervisor?.output(name, LAST_LINES).catch(() => [])) ?? []; // nobody knows them any more
   return new CoreError('APP_ROLLED_BACK', {
-    ...{ app, version, reason, outcome },
+    app,
+    version,
+    reason,
+    outcome,
     lines: lines.map(({ text }) => text),
   });
 }

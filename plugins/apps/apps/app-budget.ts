@@ -35,7 +35,11 @@ const BACK = 0.75;
 const ROOM = 1.5;
 const STEP: Readonly<Record<Budget, number>> = { memory: 16, cpu: 10, tasks: 8, storage: 8, cache: 8 };
 const LIMIT: Readonly<Record<Budget, keyof GuestLimits>> = {
-  ...{ memory: 'memoryMaxMB', cpu: 'cpuPercent', tasks: 'tasksMax', storage: 'storageMB', cache: 'cacheMB' },
+  memory: 'memoryMaxMB',
+  cpu: 'cpuPercent',
+  tasks: 'tasksMax',
+  storage: 'storageMB',
+  cache: 'cacheMB',
 };
 
 /** Uses of one app. */

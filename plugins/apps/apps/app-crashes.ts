@@ -78,7 +78,9 @@ export class AppCrashes {
     const { manifest } = this.#options;
     const kept: Kept = {
       ...this.#policy.state(now),
-      ...{ boot: bootId(), at: sinceBoot(), hash: hashOf(manifest) },
+      boot: bootId(),
+      at: sinceBoot(),
+      hash: hashOf(manifest),
       ...(quarantine === undefined ? {} : { quarantine }),
     };
     this.#isKept = true;

@@ -31,13 +31,17 @@ export function appSource(apps: () => readonly App[]): MetricSource {
         }
       }
       const count: MetricData = {
-        ...{ name: 'device.apps', kind: 'gauge', unit: '{app}', description: 'Apps by state' },
-        ...{ level: 'crash', why: 'Shows devices with apps that failed' },
+        name: 'device.apps',
+        kind: 'gauge',
+        unit: '{app}',
+        description: 'Apps by state',
+        level: 'crash',
+        why: 'Shows devices with apps that failed',
         points: [...states].map(([state, value]) => ({ labels: { state }, value })),
       };
       const budgets = [...byBudget].map(([budget, points]): MetricData => {
         const [name, unit, , description] = BUDGETS[budget];
-        return { ...{ name, kind: 'gauge', unit, description, points }, ...NAMED };
+        return { name, kind: 'gauge', unit, description, points, ...NAMED };
       });
       return [count, ...budgets];
     },

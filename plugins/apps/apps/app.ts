@@ -127,7 +127,13 @@ export class App {
     const pid = this.#process?.pid;
     const reason = this.#reason;
     return {
-      ...{ id, name, version, title, state: this.#state, since: this.#since, restarts: this.#restarts },
+      id,
+      name,
+      version,
+      title,
+      state: this.#state,
+      since: this.#since,
+      restarts: this.#restarts,
       ...(reason === undefined ? {} : { reason: this.#isTroubled ? this.#withOutput(reason) : reason }),
       ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
       ...(pid ? { pid } : {}),

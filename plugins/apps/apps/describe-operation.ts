@@ -45,7 +45,13 @@ export function describeOperation(
       type: 'object',
       required: ['id', 'version', 'title', 'origin', 'hasSettings', 'asks'],
       properties: {
-        ...{ id: TEXT, version: TEXT, title: TEXT, description: TEXT, author: TEXT, license: TEXT, events: EVENTS },
+        id: TEXT,
+        version: TEXT,
+        title: TEXT,
+        description: TEXT,
+        author: TEXT,
+        license: TEXT,
+        events: EVENTS,
         origin: { enum: ORIGINS, description: 'its author tries it; a package that was installed; a folder' },
         hasSettings: { type: 'boolean', description: 'its app.yaml has a schema of settings' },
         asks: {
@@ -73,7 +79,9 @@ export function describeOperation(
       const asks = decide(manifest, { skuGrants: context.device.grants, ...context.consents.rulesFor(id) });
       const isTried = tried.apps.some((one) => one.id === id);
       return {
-        ...{ id, version, title },
+        id,
+        version,
+        title,
         ...(description === undefined ? {} : { description }),
         ...(author === undefined ? {} : { author }),
         ...(license === undefined ? {} : { license }),

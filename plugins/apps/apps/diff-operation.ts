@@ -105,11 +105,15 @@ export function diffOperation(
       const held = former ? grantsOf(decide(former, rules)) : [];
       const { asked, told, ...more } = difference(former, next, held);
       const open = [...asked, ...told].map(({ capability: id, params, reason, optional }) => ({
-        ...{ id, reason, optional },
+        id,
+        reason,
+        optional,
         ...(params?.ports ? { ports: params.ports as readonly number[] } : {}),
       }));
       return {
-        ...{ app: next.id, version: next.version, title: next.title },
+        app: next.id,
+        version: next.version,
+        title: next.title,
         ...(next.description === undefined ? {} : { description: next.description }),
         ...(former ? { former: former.version } : {}),
         asks: decide({ id: next.id, capabilities: open }, { ...rules, held, whole: next.capabilities }),

@@ -25,8 +25,13 @@ const RANK = { none: 0, watched: 1, kernel: 2 } as const;
 const BUBBLEWRAP = 'install the Debian package bubblewrap, and allow user namespaces';
 const SYSTEMD = 'run the device as a service of systemd, with supervisor-systemd in the SKU';
 const REMEDIES: Readonly<Record<Enforced, string>> = {
-  ...{ user: BUBBLEWRAP, files: BUBBLEWRAP, devices: BUBBLEWRAP, network: BUBBLEWRAP, syscalls: BUBBLEWRAP },
-  ...{ memory: SYSTEMD, tasks: SYSTEMD },
+  user: BUBBLEWRAP,
+  files: BUBBLEWRAP,
+  devices: BUBBLEWRAP,
+  network: BUBBLEWRAP,
+  syscalls: BUBBLEWRAP,
+  memory: SYSTEMD,
+  tasks: SYSTEMD,
   mac: `use a system with AppArmor; ${SYSTEMD}`,
 };
 

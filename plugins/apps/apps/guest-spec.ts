@@ -24,7 +24,12 @@ export async function specOfRun(
   return specOf({ ...manifest, capabilities: claims }, granted, config, {
     ...placeOf(manifest, device.paths),
     ...addresses,
-    ...{ service: device.service, code: folder, program, beside: besideOf(program, folder), path, lang },
+    service: device.service,
+    code: folder,
+    program,
+    beside: besideOf(program, folder),
+    path,
+    lang,
     ...(uid === undefined ? {} : { uid }),
     run: dirname(addresses.rpc),
     tells: stored.environmentOf(folder),

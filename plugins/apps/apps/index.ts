@@ -95,7 +95,9 @@ export const plugin = definePlugin({
       },
     });
     const meter = new AppMeter({
-      ...{ scope: host.scope, log: host.log, supervisor: services.appSupervisor },
+      scope: host.scope,
+      log: host.log,
+      supervisor: services.appSupervisor,
       apps: () => supervisor.all(),
       storage: host.config.fullStorage,
       publish(event) {

@@ -19,7 +19,9 @@ export function logOperation(
     summary: 'The newest lines that an app wrote',
     description: 'What it printed and what it wrote by log.write, of this run and of those before, the oldest first.',
     params: {
-      ...{ type: 'object', required: ['id'], additionalProperties: false },
+      type: 'object',
+      required: ['id'],
+      additionalProperties: false,
       properties: {
         id: { type: 'string', minLength: 1, maxLength: 128, description: 'App id, or its short name.' },
         lines: { type: 'integer', minimum: 1, maximum: 1000, default: LINES, description: 'at most so many' },

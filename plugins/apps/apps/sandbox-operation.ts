@@ -71,7 +71,10 @@ export function sandboxOperation(
       const egressUnit = egressUnitOf(user, folders);
       const problem = appSpecProblem(spec);
       return {
-        ...{ spec, enforcement, bwrap: bwrapCommandOf('bwrap', spec, { seccomp: 3 }), unit: unitOf(user, folders) },
+        spec,
+        enforcement,
+        bwrap: bwrapCommandOf('bwrap', spec, { seccomp: 3 }),
+        unit: unitOf(user, folders),
         ...(egressUnit === undefined ? {} : { egressUnit }),
         apparmor: apparmorOf(spec),
         ...(problem === undefined ? {} : { problem }),

@@ -29,7 +29,10 @@ export const plugin = definePlugin<typeof requires, Settings>({
         import('./way-out.ts'),
       ]);
       const world = {
-        ...{ log, capabilities, limits: config, refused },
+        log,
+        capabilities,
+        limits: config,
+        refused,
         names: new Names({ scope, ...config }),
         turns: new Turns(),
         ledger,

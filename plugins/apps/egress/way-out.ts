@@ -211,7 +211,11 @@ export class WayOut implements AsyncDisposable {
       const { host, port, path } = target;
       const chunked = headers['transfer-encoding'] !== undefined;
       const passed = request({
-        ...{ method, path, createConnection: () => outer, setDefaultHeaders: false, insecureHTTPParser: false },
+        method,
+        path,
+        createConnection: () => outer,
+        setDefaultHeaders: false,
+        insecureHTTPParser: false,
         headers: [
           ...['Host', port === 80 ? host : `${host}:${port}`],
           ...passedOn(rawHeaders),

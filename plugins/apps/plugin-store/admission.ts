@@ -67,8 +67,15 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const entry: InstalledPlugin = again ? { ...again, enabled: true } : fresh;
   const state = entry.probation ? 'probation' : 'good';
   const outcome: Outcome = {
-    ...{ state: request.check ? 'checked' : state, id, version, hash: tree.hash, isolation, capabilities },
-    ...{ claims, digest, added: news.map(({ does }) => does) },
+    state: request.check ? 'checked' : state,
+    id,
+    version,
+    hash: tree.hash,
+    isolation,
+    capabilities,
+    claims,
+    digest,
+    added: news.map(({ does }) => does),
     ...(former ? { former: former.version } : {}),
     ...(signer ? { signer } : {}),
   };

@@ -22,7 +22,9 @@ const SCHEMA = new URL('../../../manifests/schema/plugin.json', import.meta.url)
 
 /** For schemas that are used once: the schema of schemas and the optimiser cost more than they bring. */
 const QUICK = {
-  ...{ strict: false, validateSchema: false, meta: false },
+  strict: false,
+  validateSchema: false,
+  meta: false,
   code: { optimize: false },
   keywords: SCHEMA_WORDS,
 };

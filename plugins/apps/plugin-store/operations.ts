@@ -32,7 +32,12 @@ const INSTALLED: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'state', 'hash', 'isolation', 'enabled', 'config', 'installedAt'],
   properties: {
-    ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION, config: CONFIG, installedAt: TIME },
+    id: ID,
+    version: { type: 'string' },
+    hash: HASH,
+    isolation: ISOLATION,
+    config: CONFIG,
+    installedAt: TIME,
     state: { enum: ['probation', 'good'] },
     enabled: { type: 'boolean' },
     probationEndsAt: { ...TIME, description: 'while it runs: when it will count as good' },
@@ -45,7 +50,11 @@ const ROLLED_BACK: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'reason', 'at'],
   properties: {
-    ...{ id: ID, version: { type: 'string' }, reason: { type: 'string' }, at: TIME, running: RUNNING },
+    id: ID,
+    version: { type: 'string' },
+    reason: { type: 'string' },
+    at: TIME,
+    running: RUNNING,
     config: { ...CONFIG, description: 'its settings, where nothing came back: the next version gets them' },
   },
 };
@@ -66,7 +75,10 @@ const OUTCOME: JsonSchema = {
   required: ['state', 'id', 'version', 'hash', 'isolation', 'capabilities', 'claims', 'added', 'digest'],
   properties: {
     state: { enum: ['checked', 'probation', 'good'] },
-    ...{ id: ID, version: { type: 'string' }, hash: HASH, isolation: ISOLATION },
+    id: ID,
+    version: { type: 'string' },
+    hash: HASH,
+    isolation: ISOLATION,
     former: { type: 'string', description: 'version before' },
     running: RUNNING,
     capabilities: { type: 'array', items: { type: 'string' }, description: 'host powers that it asks for' },
@@ -172,7 +184,9 @@ export function storeOperations(
       properties: { change: CHANGE_ID, ...(OUTCOME.properties as object) },
     },
     rest: {
-      ...{ method: 'POST', path: '/plugins/install', status: 202 },
+      method: 'POST',
+      path: '/plugins/install',
+      status: 202,
       statusBy: { member: 'state', map: { checked: 200 } },
     },
     errors: [

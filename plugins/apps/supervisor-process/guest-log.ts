@@ -49,7 +49,9 @@ export class GuestLog {
   #turn: Promise<void> = Promise.resolve();
   /** By where they came from, each line with its number. */
   #tails: Record<OutputStream, (readonly [number: number, line: OutputLine])[]> = {
-    ...{ stdout: [], stderr: [], log: [] },
+    stdout: [],
+    stderr: [],
+    log: [],
   };
   #count = 0;
   readonly #listeners = new Set<(line: OutputLine) => void>();

@@ -45,7 +45,9 @@ export class GuestProcess {
     const { command, args, cwd, env, feeds, above } = launch.walled;
     const [first = command, ...rest] = [...launch.limits, command, ...args];
     const child = spawn(first, rest, {
-      ...{ cwd, env, detached: true },
+      cwd,
+      env,
+      detached: true,
       stdio: ['ignore', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)],
     }) as ChildProcessByStdio<null, Readable, Readable>;
     for (const { descriptor, bytes } of feeds) {

@@ -50,7 +50,10 @@ export function entryOf(line: string, from: Exclude<OutputStream, 'log'>, time: 
 /** As the rest of the device knows it. */
 export function lineOf({ level, time, msg, from, fields }: OutputEntry, run?: string): OutputLine {
   return {
-    ...{ at: time, level: level === 'fatal' ? 'error' : level, from, text: msg },
+    at: time,
+    level: level === 'fatal' ? 'error' : level,
+    from,
+    text: msg,
     ...(run === undefined ? {} : { run }),
     ...(fields && { fields }),
   };

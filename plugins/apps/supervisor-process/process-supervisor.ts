@@ -117,7 +117,8 @@ export class ProcessSupervisor implements AppSupervisor {
     const short = lacking(demand, report);
     if (short.length > 0)
       throw new CoreError('SANDBOX_UNAVAILABLE', {
-        ...{ what: spec.name, walls: short.join(', ') },
+        what: spec.name,
+        walls: short.join(', '),
         reason: [...new Set(short.map((kind) => report.reasons[kind] ?? 'it is not enforced'))].join('; '),
       });
     const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
@@ -149,7 +150,11 @@ export class ProcessSupervisor implements AppSupervisor {
     if (process.spawned) records.write(name, process.leader, homeOf(spec));
     const entry: Run = {
       guest: { run, name, leader: process.leader },
-      ...{ spec, process, ended: Promise.withResolvers<GuestEnd>(), over: false, stopped: false },
+      spec,
+      process,
+      ended: Promise.withResolvers<GuestEnd>(),
+      over: false,
+      stopped: false,
     };
     this.#runs.set(run, entry);
     if (process.spawned) this.#watchOver(entry);

@@ -17,8 +17,14 @@ export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
   return {
     by: 'systemd',
     enforced: {
-      ...{ user: 'kernel', files: 'kernel', devices: 'kernel', network: 'kernel', syscalls: 'kernel' },
-      ...{ memory, tasks, mac: 'none' },
+      user: 'kernel',
+      files: 'kernel',
+      devices: 'kernel',
+      network: 'kernel',
+      syscalls: 'kernel',
+      memory,
+      tasks,
+      mac: 'none',
     },
     reasons: {
       mac: 'no AppArmor profile of a guest is loaded',

@@ -32,7 +32,14 @@ export const plugin = definePlugin({
     let credentials: Credentials | undefined;
     const output = hideOutput(host);
     const supervisor = new SystemdSupervisor({
-      ...{ warden, bus, clock, log, remains, run: paths.run, state: paths.var, identity: services.identity },
+      warden,
+      bus,
+      clock,
+      log,
+      remains,
+      run: paths.run,
+      state: paths.var,
+      identity: services.identity,
       output: new GuestOutput(journal, clock, output.hide),
       credentials: () => {
         credentials ??= scope.use('tokens of launches', new Credentials(tokens));

@@ -14,17 +14,21 @@ export interface JournalLine {
 /** syslog's numbers. */
 const LEVELS = ['error', 'error', 'error', 'error', 'warn', 'info', 'info', 'debug'] as const;
 const NAMES: Readonly<Record<string, OutputLine['level']>> = {
-  ...{
-    '10': 'debug',
-    '20': 'debug',
-    '30': 'info',
-    '40': 'warn',
-    '50': 'error',
-    '60': 'error',
-    trace: 'debug',
-    debug: 'debug',
-  },
-  ...{ info: 'info', notice: 'info', warn: 'warn', warning: 'warn', error: 'error', critical: 'error', fatal: 'error' },
+  '10': 'debug',
+  '20': 'debug',
+  '30': 'info',
+  '40': 'warn',
+  '50': 'error',
+  '60': 'error',
+  trace: 'debug',
+  debug: 'debug',
+  info: 'info',
+  notice: 'info',
+  warn: 'warn',
+  warning: 'warn',
+  error: 'error',
+  critical: 'error',
+  fatal: 'error',
 };
 
 /** Reads the entries of one unit in their order. A secret may have lines in several entries of one start. */

@@ -87,7 +87,8 @@ export class SystemdSupervisor implements AppSupervisor {
     const short = lacking(demand, report);
     if (short.length > 0)
       throw new CoreError('SANDBOX_UNAVAILABLE', {
-        ...{ what: spec.name, walls: short.join(', ') },
+        what: spec.name,
+        walls: short.join(', '),
         reason: short.map((kind) => report.reasons[kind] ?? 'it is not enforced').join('; '),
       });
     const name = shortOf(spec.name);

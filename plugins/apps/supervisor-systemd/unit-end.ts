@@ -6,9 +6,17 @@ import type { GuestEnd } from '@device-core/plugin-api/services/app-supervisor';
 const EXITED = 1;
 /** Exit codes of systemd itself before the program runs (systemd.exec, "Process Exit Codes"). */
 const STEPS: Readonly<Record<number, string>> = {
-  ...{ 200: 'its working folder', 203: 'its program could not be executed', 217: 'its user', 218: 'its capabilities' },
-  ...{ 219: 'its control group', 225: 'its network', 226: 'its folders', 228: 'its filter of calls', 231: 'AppArmor' },
-  ...{ 216: 'its group', 243: 'its token was not handed over' },
+  200: 'its working folder',
+  203: 'its program could not be executed',
+  217: 'its user',
+  218: 'its capabilities',
+  219: 'its control group',
+  225: 'its network',
+  226: 'its folders',
+  228: 'its filter of calls',
+  231: 'AppArmor',
+  216: 'its group',
+  243: 'its token was not handed over',
 };
 
 /** Codes that systemd ends with itself (systemd.exec): whoever was never seen to run did not run. */

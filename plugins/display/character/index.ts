@@ -32,8 +32,13 @@ export const plugin = definePlugin<{ display: typeof display }, Settings>({
     let intents: Intents | undefined;
     const face = new Face({ scope, log, display: services.display, audio: whileThere(host, audioService) });
     const screen = new TurnScreen({
-      ...{ scope, log, face, display: services.display },
-      ...{ voice: () => voice, intents: () => intents, apps: whileThere(host, appsService) },
+      scope,
+      log,
+      face,
+      display: services.display,
+      voice: () => voice,
+      intents: () => intents,
+      apps: whileThere(host, appsService),
     });
 
     const folder = isAbsolute(config.character) ? config.character : join(SHIPPED, config.character);

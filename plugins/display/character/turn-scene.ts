@@ -61,8 +61,13 @@ export function turnScene(view: TurnView, options: TurnSceneOptions): Scene {
   const nodes: SceneNode[] = [
     { kind: 'rect', id: 'outside', x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS, tap: 'end', label: strings.end },
     {
-      ...{ kind: 'character', id: 'character', label: strings.character },
-      ...{ x: (PANEL_UNITS - face.size) / 2, y: face.y, w: face.size, h: face.size },
+      kind: 'character',
+      id: 'character',
+      label: strings.character,
+      x: (PANEL_UNITS - face.size) / 2,
+      y: face.y,
+      w: face.size,
+      h: face.size,
     },
     ...muteButton(strings),
   ];
@@ -71,8 +76,17 @@ export function turnScene(view: TurnView, options: TurnSceneOptions): Scene {
   const add = (id: string, text: string, y: number, role: TextRole, lines: number, colour: string) => {
     const h = lines * line(role);
     nodes.push({
-      ...{ kind: 'text', id, text: escaped(text), role, colour, lines, align: 'center' },
-      ...{ x: GRID.margin, y, w: WIDTH, h },
+      kind: 'text',
+      id,
+      text: escaped(text),
+      role,
+      colour,
+      lines,
+      align: 'center',
+      x: GRID.margin,
+      y,
+      w: WIDTH,
+      h,
     });
     return y + h;
   };
@@ -113,8 +127,15 @@ function muteButton(strings: Strings): readonly SceneNode[] {
   const middle = (size - icon) / 2;
   return [
     {
-      ...{ kind: 'ellipse', id: 'mute', x, y: x, w: size, h: size, fill: '@raised' },
-      ...{ tap: 'mute', label: strings.mute },
+      kind: 'ellipse',
+      id: 'mute',
+      x,
+      y: x,
+      w: size,
+      h: size,
+      fill: '@raised',
+      tap: 'mute',
+      label: strings.mute,
     },
     { ...iconNode('muted', { x: x + middle, y: x + middle, size: icon }, { colour: '@text-soft' }), id: 'mute-sign' },
   ];
@@ -146,8 +167,16 @@ function footNodes(
     return [
       ...(signed ? [{ ...sign, id: 'privacy' }] : []),
       {
-        ...{ kind: 'text', id: `foot-${index}`, text: escaped(text), role: 'caption', colour: '@text-soft', lines: 1 },
-        ...{ x: x + before, y: top, w, h: height },
+        kind: 'text',
+        id: `foot-${index}`,
+        text: escaped(text),
+        role: 'caption',
+        colour: '@text-soft',
+        lines: 1,
+        x: x + before,
+        y: top,
+        w,
+        h: height,
       },
     ];
   });

@@ -119,7 +119,10 @@ export class AppSurfaces implements Focus {
       const seen = this.#machine.show(app, now, { mayShowItself, keep });
       screen.cards.keep(idOf(app), card);
       const version = screen.tree.put({
-        ...{ id: idOf(app), layer: LAYERS.app, scene, hidden: true },
+        id: idOf(app),
+        layer: LAYERS.app,
+        scene,
+        hidden: true,
         ...(this.#machine.foreground === app && { hidden: false, fadeMs: FADE_MS }),
       });
       this.#look();

@@ -26,7 +26,11 @@ export function openApps(host: PluginHost<DisplayConfig>, screen: Screen, frames
   const surfaces = scope.use(
     'surfaces of apps',
     new AppSurfaces({
-      ...{ screen, clock, log, capabilities, voice },
+      screen,
+      clock,
+      log,
+      capabilities,
+      voice,
       rules: { ...quota, autoShow, idleMs, openMs },
       offer: (app, title) => offers.offer(app, title),
     }),

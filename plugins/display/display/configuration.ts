@@ -35,7 +35,11 @@ export function surroundingsOf({ theme, textScale, reducedMotion, fps, ...told }
   const system = new Intl.DateTimeFormat().resolvedOptions();
   return {
     theme: THEMES.find(({ id }) => id === theme) ?? NIGHT,
-    ...{ textScale, reducedMotion, plain: false, fps, light: 1 },
+    textScale,
+    reducedMotion,
+    plain: false,
+    fps,
+    light: 1,
     locale: told.locale ?? system.locale,
     timeZone: told.timeZone ?? system.timeZone,
   };

@@ -24,7 +24,9 @@ export const plugin = definePlugin<{ device: typeof device }, DisplayConfig>({
     const { scope, log, bus, config } = host;
     const frames: FrameWatch = new FrameWatch(host.clock, () => screen.stage.repaint());
     const screen: Screen = new Screen({
-      ...{ scope, log, renderers: config.renderers },
+      scope,
+      log,
+      renderers: config.renderers,
       surroundings: surroundingsOf(config),
       imageBytes: config.quota.imageBytes,
       frames,

@@ -30,7 +30,9 @@ const TARGETS: JsonSchema = {
   description: 'what lies above first; `display.touch` at x, y taps it',
   items: exactly(
     {
-      ...{ label: TEXT, x: UNITS, y: UNITS },
+      label: TEXT,
+      x: UNITS,
+      y: UNITS,
       guarded: {
         type: 'boolean',
         description: 'a prompt: only a finger on the panel is heard, except on simulated devices',

@@ -99,7 +99,10 @@ export class PluginSurfaces implements ServesEachUser<Display> {
     const { scene, card } = await screen.cards.draw(given, id);
     screen.cards.keep(full, card);
     return screen.put({
-      ...{ id: full, layer: LAYERS[layer], scene, modal: modal === true || layer === 'prompt' },
+      id: full,
+      layer: LAYERS[layer],
+      scene,
+      modal: modal === true || layer === 'prompt',
       sensitive: sensitive === true,
       ...(box && { box }),
       ...(fadeMs !== undefined && { fadeMs }),

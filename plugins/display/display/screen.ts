@@ -88,7 +88,11 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     this.link = new PanelLink(log, frames);
     this.images = new Images(imageBytes);
     this.stage = new Stage({
-      ...{ scope, log, registry: this.registry, link: this.link, images: this.images },
+      scope,
+      log,
+      registry: this.registry,
+      link: this.link,
+      images: this.images,
       report: (report) => {
         for (const glyph of report.missingGlyphs)
           if (this.missingGlyphs.size < MOST_GLYPHS) this.missingGlyphs.add(glyph);
@@ -352,7 +356,8 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     const { renderer, panel, problem } = this.stage;
     const app = this.focus?.app;
     this.#become({
-      ...{ power, brightness },
+      power,
+      brightness,
       ...(app !== undefined && { app }),
       ...(renderer !== undefined && { renderer }),
       ...(panel && { panel: panel.driver }),

@@ -33,7 +33,12 @@ export const plugin = definePlugin<typeof requires, HomeConfig>({
     const guide: Guide = scope.use(
       'screens',
       new Guide({
-        ...{ display, clock, log, deed, idleMs: config.idleMs, facts: () => senses.facts },
+        display,
+        clock,
+        log,
+        deed,
+        idleMs: config.idleMs,
+        facts: () => senses.facts,
         entering: (screen) => {
           if (screen === 'network') void senses.lookRound();
           return LOOKED_UP.has(screen) ? senses.look() : undefined;

@@ -53,7 +53,12 @@ export class Senses {
     this.#changed = changed;
     this.#wifi = host.config.wifi;
     this.#facts = {
-      ...{ notifications: [], apps: [], timers: [], ringing: [], departures: [], microphone: 'none' },
+      notifications: [],
+      apps: [],
+      timers: [],
+      ringing: [],
+      departures: [],
+      microphone: 'none',
       addresses: addresses(),
       device: {
         title: device.sku.title,

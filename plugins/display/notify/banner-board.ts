@@ -47,7 +47,10 @@ export class BannerBoard {
     this.#most = limits.most;
     this.#answered = answered;
     this.stage = new Stage<View>({
-      ...{ display, clock: host.clock, log: host.log, signal: host.scope.signal },
+      display,
+      clock: host.clock,
+      log: host.log,
+      signal: host.scope.signal,
       surface: { id: 'banner', layer: 'banner' },
       wanted: () => this.#wanted(),
       draw: ({ banner, more }, former) =>
@@ -65,8 +68,14 @@ export class BannerBoard {
       const known = history.get(banner.key);
       const { text, level, icon, app, progress, buttons } = banner;
       history.put({
-        ...{ id: banner.key, kind: 'banner', title: titles.of(app) ?? device, text, level, count: banner.version },
-        ...{ at: known?.at ?? host.clock.now(), state: known?.state ?? 'waiting' },
+        id: banner.key,
+        kind: 'banner',
+        title: titles.of(app) ?? device,
+        text,
+        level,
+        count: banner.version,
+        at: known?.at ?? host.clock.now(),
+        state: known?.state ?? 'waiting',
         ...(app !== undefined && { app }),
         ...(icon !== undefined && { icon }),
         ...(progress !== undefined && { progress }),

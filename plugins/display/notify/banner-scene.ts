@@ -66,8 +66,15 @@ export async function bannerScene(
   const told: readonly SceneNode[] = [
     sign(title, banner, { x: PAD, y: PAD + (inner - SIGN) / 2, textScale }),
     {
-      ...{ kind: 'text', x, y: top, w: width, h: headHeight, text: name, role: 'caption' },
-      ...{ colour: '@text-soft', lines: 1 },
+      kind: 'text',
+      x,
+      y: top,
+      w: width,
+      h: headHeight,
+      text: name,
+      role: 'caption',
+      colour: '@text-soft',
+      lines: 1,
     },
     { kind: 'text', x, y: top + headHeight, w: width, h: bodyHeight, text, role: 'body', lines },
   ];
@@ -106,7 +113,9 @@ export async function bannerScene(
       measure: (all) => display.measure(all),
     });
     const specs = banner.buttons.map((button, index) => ({
-      ...{ id: `${PRESS}${index}`, title: foreignText(button.title), primary: index === 0 },
+      id: `${PRESS}${index}`,
+      title: foreignText(button.title),
+      primary: index === 0,
     }));
     const row = await buttons(specs, W - 2 * PAD, layout, 1);
     laid.push({ kind: 'group', x: PAD, y: h, w: W - 2 * PAD, h: row.height, nodes: row.nodes.map(sunken) });
@@ -114,14 +123,22 @@ export async function bannerScene(
   }
   h += PAD;
   const ground: SceneNode = {
-    ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised', shadow: { y: 8, blur: 16, colour: '@shadow' } },
-    ...{ stroke: banner.level === 'error' ? '@error' : '@line', strokeWidth: banner.level === 'error' ? 3 : 2 },
+    kind: 'rect',
+    w: W,
+    h,
+    radius: GRID.radius,
+    fill: '@raised',
+    shadow: { y: 8, blur: 16, colour: '@shadow' },
+    stroke: banner.level === 'error' ? '@error' : '@line',
+    strokeWidth: banner.level === 'error' ? 3 : 2,
   };
   const nodes = [ground, ...directed(laid, W, dir)];
   const card: SceneNode = { kind: 'group', id: CARD, w: W, h, nodes };
   const { y, box, leave } = atTop(h);
   const scene: Scene = {
-    ...{ scene: 1, background: '#00000000', timelines },
+    scene: 1,
+    background: '#00000000',
+    timelines,
     nodes: [{ kind: 'group', x: EDGE, y, w: W, h, nodes: [card] }],
   };
   return { scene, box, leave };
@@ -137,8 +154,16 @@ function cross(x: number, y: number): readonly SceneNode[] {
   return [
     { kind: 'ellipse', x, y, w: CROSS, h: CROSS, fill: '@sunken', tap: DISMISS, label: 'Dismiss' },
     {
-      ...{ kind: 'path', x, y, w: CROSS, h: CROSS, view: [44, 44], d: 'M16 16 L28 28 M28 16 L16 28' },
-      ...{ stroke: '@text-soft', strokeWidth: 3, cap: 'round' },
+      kind: 'path',
+      x,
+      y,
+      w: CROSS,
+      h: CROSS,
+      view: [44, 44],
+      d: 'M16 16 L28 28 M28 16 L16 28',
+      stroke: '@text-soft',
+      strokeWidth: 3,
+      cap: 'round',
     },
   ];
 }

@@ -75,7 +75,13 @@ export const plugin = definePlugin<typeof requires, NotifyConfig>({
     const floor: Floor = new Floor(clock, () => look());
     const titles = new AppTitles((app) => banners.goneWith(app));
     const company: Company = {
-      ...{ host, display: glass, floor, history, titles, losses, device: config.title },
+      host,
+      display: glass,
+      floor,
+      history,
+      titles,
+      losses,
+      device: config.title,
       newKey: () => `${run}-${++counter}`,
     };
     let inFront: string | undefined;

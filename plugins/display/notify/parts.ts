@@ -54,8 +54,17 @@ function mark(level: Level, icon: string | undefined, x: number, y: number): rea
   return [
     disc,
     {
-      ...{ kind: 'path', x, y, w: 32, h: 32, view: [28, 28], d: MARKS[level] },
-      ...{ stroke: '@on-level', strokeWidth: 3, cap: 'round', join: 'round' },
+      kind: 'path',
+      x,
+      y,
+      w: 32,
+      h: 32,
+      view: [28, 28],
+      d: MARKS[level],
+      stroke: '@on-level',
+      strokeWidth: 3,
+      cap: 'round',
+      join: 'round',
     },
   ];
 }

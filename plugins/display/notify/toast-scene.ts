@@ -54,8 +54,13 @@ export async function toastScene(
   const caption = { kind: 'text', y, h: headHeight, role: 'caption', lines: 1 } as const;
   const laid: SceneNode[] = [
     {
-      ...{ kind: 'rect', w: W, h, radius: GRID.radius, fill: '@raised' },
-      ...{ stroke: toast.level === 'error' ? '@error' : '@line', strokeWidth: toast.level === 'error' ? 3 : 2 },
+      kind: 'rect',
+      w: W,
+      h,
+      radius: GRID.radius,
+      fill: '@raised',
+      stroke: toast.level === 'error' ? '@error' : '@line',
+      strokeWidth: toast.level === 'error' ? 3 : 2,
       shadow: { y: 8, blur: 16, colour: '@shadow' },
     },
     sign(title, toast, { x: PAD, y: PAD + (inner - SIGN) / 2, textScale }),
@@ -64,8 +69,13 @@ export async function toastScene(
   ];
   if (times !== undefined)
     laid.push({
-      ...{ ...caption, x: x + width - badgeWidth, w: badgeWidth, text: times },
-      ...{ weight: 700, colour: '@accent', align: 'end' },
+      ...caption,
+      x: x + width - badgeWidth,
+      w: badgeWidth,
+      text: times,
+      weight: 700,
+      colour: '@accent',
+      align: 'end',
     });
   const nodes = directed(laid, W, directionOfLocale(locale));
   const { y: down, box, enter, leave } = (top ? atTop : atBottom)(h);
@@ -74,10 +84,19 @@ export async function toastScene(
     background: '#00000000',
     nodes: [
       {
-        ...{ kind: 'group', x: EDGE, y: down, w: W, h },
+        kind: 'group',
+        x: EDGE,
+        y: down,
+        w: W,
+        h,
         nodes: [
           {
-            ...{ kind: 'group', id: CARD, w: W, h, tap: TAP, nodes },
+            kind: 'group',
+            id: CARD,
+            w: W,
+            h,
+            tap: TAP,
+            nodes,
             label: foreignLabel(title ?? device, LEVEL_WORDS[toast.level], toast.text, times),
           },
         ],

@@ -46,12 +46,18 @@ export class Toaster {
     this.#company = company;
     this.#queue = new ToastQueue(limits, company.newKey);
     this.stage = new Stage<Toast>({
-      ...{ display, clock: host.clock, log: host.log, signal: host.scope.signal },
+      display,
+      clock: host.clock,
+      log: host.log,
+      signal: host.scope.signal,
       surface: { id: 'toast', layer: 'toast' },
       wanted: () => this.#queue.showing,
       draw: (toast, former) =>
         toastScene(display, toast, {
-          ...{ title: titles.of(toast.app), device, entering: former === undefined, top: atTop() },
+          title: titles.of(toast.app),
+          device,
+          entering: former === undefined,
+          top: atTop(),
         }),
       shown: (toast) => this.#shown(toast),
       failed: (toast, reason) => {
@@ -69,8 +75,14 @@ export class Toaster {
     const known = history.get(toast.key);
     const { text, level, icon, app, count } = toast;
     history.put({
-      ...{ id: toast.key, kind: 'toast', title: titles.of(app) ?? device, text, level, count },
-      ...{ at: known?.at ?? this.#company.host.clock.now(), state: known?.state ?? 'waiting' },
+      id: toast.key,
+      kind: 'toast',
+      title: titles.of(app) ?? device,
+      text,
+      level,
+      count,
+      at: known?.at ?? this.#company.host.clock.now(),
+      state: known?.state ?? 'waiting',
       ...(app !== undefined && { app }),
       ...(icon !== undefined && { icon }),
     });

@@ -125,8 +125,16 @@ class Builder {
     this.speaks ||= state === 'speaking';
     const mouth = state === 'speaking' ? actor.mouth.at(now) : undefined;
     const { nodes, next } = characterNodes(figure, {
-      ...{ state, expression: node.expression ?? actor.pose.expression, gaze: actor.pose.gaze, mouth: mouth?.shape },
-      ...{ at: now, since: actor.since, before: actor.before, w, h, reducedMotion: surroundings.reducedMotion },
+      state,
+      expression: node.expression ?? actor.pose.expression,
+      gaze: actor.pose.gaze,
+      mouth: mouth?.shape,
+      at: now,
+      since: actor.since,
+      before: actor.before,
+      w,
+      h,
+      reducedMotion: surroundings.reducedMotion,
     });
     for (const soon of [next, mouth?.next]) if (soon !== undefined) this.#wake(now + soon);
     // Its parts have names of their own: no timeline of the scene means them.

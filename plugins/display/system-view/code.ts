@@ -18,14 +18,12 @@ export function codeNode(
   const unit = Math.max(1, Math.floor(size / data.length));
   const whole = unit * data.length;
   return {
-    ...{
-      kind: 'group',
-      x: end - whole,
-      y,
-      w: whole,
-      h: whole,
-      label,
-    },
+    kind: 'group',
+    x: end - whole,
+    y,
+    w: whole,
+    h: whole,
+    label,
     nodes: [
       { kind: 'rect', w: whole, h: whole, radius: 12, fill: '#ffffff' },
       { kind: 'path', w: whole, h: whole, d: pathOf(data, unit), stroke: '#000000', strokeWidth: unit, cap: 'butt' },

@@ -100,15 +100,13 @@ export async function safeModeScene(
   });
   if (!isOver)
     nodes.push({
-      ...{
-        kind: 'group',
-        x: PAD,
-        y: foot,
-        w: W,
-        h: GRID.target,
-        tap: SWITCH_OFF,
-        label: foreignLabel(words.switchOff.replace(/:$/u, ''), plugin),
-      },
+      kind: 'group',
+      x: PAD,
+      y: foot,
+      w: W,
+      h: GRID.target,
+      tap: SWITCH_OFF,
+      label: foreignLabel(words.switchOff.replace(/:$/u, ''), plugin),
       nodes: [
         {
           kind: 'rect',
@@ -120,16 +118,16 @@ export async function safeModeScene(
           strokeWidth: 2,
         },
         {
-          ...{
-            kind: 'text',
-            x: GRID.gap,
-            w: W - 2 * GRID.gap,
-            h: GRID.target,
-            role: 'label',
-            lines: 1,
-            align: 'center',
-          },
-          ...{ valign: 'middle', colour: '@on-accent', text: `${words.switchOff} ${foreignText(plugin)}` },
+          kind: 'text',
+          x: GRID.gap,
+          w: W - 2 * GRID.gap,
+          h: GRID.target,
+          role: 'label',
+          lines: 1,
+          align: 'center',
+          valign: 'middle',
+          colour: '@on-accent',
+          text: `${words.switchOff} ${foreignText(plugin)}`,
         },
       ],
     });

@@ -88,7 +88,12 @@ export async function promptScene(
   nodes.push({ kind: 'group', x: pad, y: top, w: inner, h: room, clip: true, nodes: list });
   nodes.push(...footer({ ...words, more: strings.page }, frame, { last, armed, empty, page: at, pages: pages.length }));
   const card: SceneNode = {
-    ...{ kind: 'group', id: 'question', x: frame.edge, y: frame.top, w, h },
+    kind: 'group',
+    id: 'question',
+    x: frame.edge,
+    y: frame.top,
+    w,
+    h,
     nodes: directed(nodes, w, dir),
   };
   const scene: Scene = {
@@ -98,15 +103,13 @@ export async function promptScene(
     nodes: [card],
     ...(!armed && {
       timelines: ['yes', 'no'].map((node) => ({
-        ...{
-          node,
-          property: 'opacity' as const,
-          from: 0.35,
-          to: 1,
-          ms: 200,
-          delay: ARMED_MS - 200,
-          ease: 'out' as const,
-        },
+        node,
+        property: 'opacity' as const,
+        from: 0.35,
+        to: 1,
+        ms: 200,
+        delay: ARMED_MS - 200,
+        ease: 'out' as const,
       })),
     }),
   };
@@ -154,8 +157,15 @@ async function headerOf(
     const h = heightOf(sizes[index], 34);
     if (index === (large ? 0 : 1)) y = pad + block + (large ? 0 : GAP);
     nodes.push({
-      ...{ kind: 'text', x: beside ? pad + side : pad, y, w: line.width, h, text: line.text, role: 'caption' },
-      ...{ lines: line.lines, colour: beside ? '@text' : '@text-soft' },
+      kind: 'text',
+      x: beside ? pad + side : pad,
+      y,
+      w: line.width,
+      h,
+      text: line.text,
+      role: 'caption',
+      lines: line.lines,
+      colour: beside ? '@text' : '@text-soft',
     });
     y += h;
   }
@@ -188,7 +198,11 @@ function drawn(
   const knob = h - 12;
   const at = { x: inner - w, y: y + (height - GAP - h) / 2 };
   const toggle: SceneNode = {
-    ...{ kind: 'group', ...at, w, h, label: foreignLabel(rightIn(locale, item), on ? strings.on : strings.off) },
+    kind: 'group',
+    ...at,
+    w,
+    h,
+    label: foreignLabel(rightIn(locale, item), on ? strings.on : strings.off),
     ...(armed && { tap: itemTap(place) }),
     nodes: [
       { kind: 'rect', w, h, radius: h / 2, fill: on ? '@accent' : '@sunken', stroke: '@outline', strokeWidth: 2 },
@@ -219,16 +233,36 @@ function footer(
 ): readonly SceneNode[] {
   const w = (inner - GAP) / 2;
   const button = (id: 'yes' | 'no', x: number, title: string, tap: string, on = armed): SceneNode => ({
-    ...{ kind: 'group', id, x, y, w, h: GRID.target, label: title, opacity: on ? 1 : 0.35 },
+    kind: 'group',
+    id,
+    x,
+    y,
+    w,
+    h: GRID.target,
+    label: title,
+    opacity: on ? 1 : 0.35,
     ...(on && { tap }),
     nodes: [
       {
-        ...{ kind: 'rect', w, h: GRID.target, radius: GRID.target / 2, stroke: '@outline', strokeWidth: 2 },
+        kind: 'rect',
+        w,
+        h: GRID.target,
+        radius: GRID.target / 2,
+        stroke: '@outline',
+        strokeWidth: 2,
         fill: id === 'yes' ? '@accent' : '@sunken',
       },
       {
-        ...{ kind: 'text', x: GAP, w: w - 2 * GAP, h: GRID.target, text: title, role: 'label', lines: 1 },
-        ...{ align: 'center', valign: 'middle', colour: id === 'yes' ? '@on-accent' : '@text' },
+        kind: 'text',
+        x: GAP,
+        w: w - 2 * GAP,
+        h: GRID.target,
+        text: title,
+        role: 'label',
+        lines: 1,
+        align: 'center',
+        valign: 'middle',
+        colour: id === 'yes' ? '@on-accent' : '@text',
       },
     ],
   });

@@ -11,8 +11,15 @@ const KINDS = new Map<number, string>(Object.entries(FRAME).map(([name, type]) =
 /** By class of the endpoint (docs/cbp.md, sections 10 and 11). */
 const OPS: Readonly<Record<number, Readonly<Record<number, string>>>> = {
   0: {
-    ...{ 1: 'ENUM', 2: 'NAME', 3: 'STATS', 4: 'EP_STATS', 5: 'EP_RESET', 6: 'ECHO', 7: 'REBOOT' },
-    ...{ 128: 'EP_CHANGED', 129: 'LOG' },
+    1: 'ENUM',
+    2: 'NAME',
+    3: 'STATS',
+    4: 'EP_STATS',
+    5: 'EP_RESET',
+    6: 'ECHO',
+    7: 'REBOOT',
+    128: 'EP_CHANGED',
+    129: 'LOG',
   },
   1: { 1: 'READ', 2: 'WRITE', 3: 'CONFIGURE', 128: 'EDGE' },
   2: { 1: 'TRANSFER', 2: 'CONFIGURE', 3: 'RECOVER' },

@@ -43,7 +43,9 @@ const units: JsonSchema = { type: 'number', minimum: 0, maximum: 100_000, descri
 export const CONTROLS: readonly Control[] = [
   // ---- the wire to the bridge ----
   {
-    ...{ id: 'faults', summary: 'Make the wire to the bridge noisy', required: [] },
+    id: 'faults',
+    summary: 'Make the wire to the bridge noisy',
+    required: [],
     description:
       'Shares of bits and of transactions that go wrong; what is left out is 0. Nothing given: a clean wire.',
     params: {
@@ -63,17 +65,23 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'the wire has these faults now' },
   },
   {
-    ...{ id: 'silence', summary: 'Let the bridge neither listen nor answer for a while', required: ['ms'] },
+    id: 'silence',
+    summary: 'Let the bridge neither listen nor answer for a while',
+    required: ['ms'],
     params: { ms, byte: { enum: [0, 255], default: 255, description: 'what the wire shows meanwhile' } },
     cli: { done: 'the bridge is silent for {ms} ms' },
   },
   {
-    ...{ id: 'mute', summary: 'Let transactions get no answer at all', required: ['muted'] },
+    id: 'mute',
+    summary: 'Let transactions get no answer at all',
+    required: ['muted'],
     params: { muted: { type: 'boolean' } },
     cli: { done: 'muted: {muted}' },
   },
   {
-    ...{ id: 'crash', summary: 'Crash the bridge: it forgets everything and comes back', required: [] },
+    id: 'crash',
+    summary: 'Crash the bridge: it forgets everything and comes back',
+    required: [],
     params: {
       transactions: { ...transactions, default: 0, description: 'after so many more' },
       ms: { ...ms, default: 500, description: 'milliseconds until it is back' },
@@ -81,41 +89,50 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'the bridge crashes' },
   },
   {
-    ...{ id: 'die', summary: 'End the process of the bridge in the middle of a transaction', required: [] },
+    id: 'die',
+    summary: 'End the process of the bridge in the middle of a transaction',
+    required: [],
     description: 'The Core starts it again.',
     params: { transactions: { ...transactions, default: 0, description: 'after so many more' } },
     cli: { done: 'the process of the bridge ends' },
   },
   {
-    ...{ id: 'major', summary: 'Let the bridge claim another version of the protocol', required: ['version'] },
+    id: 'major',
+    summary: 'Let the bridge claim another version of the protocol',
+    required: ['version'],
     description: 'It counts from the next greeting on.',
     params: { version: { type: 'integer', minimum: 0, maximum: 255 } },
     cli: { done: 'the next greeting claims version {version}' },
   },
   {
-    ...{ id: 'log', summary: 'Let the bridge have something for the log', required: ['text'] },
+    id: 'log',
+    summary: 'Let the bridge have something for the log',
+    required: ['text'],
     params: { text: text(200), level: { type: 'integer', minimum: 0, maximum: 7, default: 2 } },
     cli: { done: 'the bridge says: {text}' },
   },
   // ---- its endpoints ----
   {
-    ...{ id: 'slow', summary: 'Let each operation of an endpoint start later', required: ['endpoint', 'ms'] },
+    id: 'slow',
+    summary: 'Let each operation of an endpoint start later',
+    required: ['endpoint', 'ms'],
     params: { endpoint, ms },
     cli: { done: '{endpoint} starts {ms} ms later' },
   },
   {
-    ...{
-      id: 'changed',
-      summary: 'Let the bridge say that an endpoint went, or came back',
-      required: ['endpoint', 'there'],
-    },
+    id: 'changed',
+    summary: 'Let the bridge say that an endpoint went, or came back',
+    required: ['endpoint', 'there'],
     params: { endpoint, there },
     cli: { done: '{endpoint} is there: {there}' },
   },
   {
-    ...{ id: 'drive', summary: 'Drive a line from outside, or let go of it', required: ['endpoint', 'line'] },
+    id: 'drive',
+    summary: 'Drive a line from outside, or let go of it',
+    required: ['endpoint', 'line'],
     params: {
-      ...{ endpoint, line },
+      endpoint,
+      line,
       level: {
         type: ['integer', 'null'],
         enum: [0, 1, null],
@@ -126,16 +143,16 @@ export const CONTROLS: readonly Control[] = [
     cli: { fixed: ['endpoint', 'line', 'level'], done: 'line {line} of {endpoint} is as it was asked for' },
   },
   {
-    ...{
-      id: 'pulse',
-      summary: 'Let a line go up and down, faster than anybody can be told',
-      required: ['endpoint', 'line'],
-    },
+    id: 'pulse',
+    summary: 'Let a line go up and down, faster than anybody can be told',
+    required: ['endpoint', 'line'],
     params: { endpoint, line, times: { type: 'integer', minimum: 1, maximum: 10_000, default: 1 } },
     cli: { done: 'line {line} of {endpoint} went up and down' },
   },
   {
-    ...{ id: 'stick', summary: 'Hold an I2C bus down', required: ['endpoint'] },
+    id: 'stick',
+    summary: 'Hold an I2C bus down',
+    required: ['endpoint'],
     params: {
       endpoint,
       recoveries: {
@@ -150,29 +167,34 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: '{endpoint} is held down' },
   },
   {
-    ...{
-      id: 'plug',
-      summary: 'Pull a chip out of an I2C bus, or put it back',
-      required: ['endpoint', 'address', 'there'],
-    },
+    id: 'plug',
+    summary: 'Pull a chip out of an I2C bus, or put it back',
+    required: ['endpoint', 'address', 'there'],
     params: { endpoint, address, there },
     cli: { done: 'chip {address} of {endpoint} is there: {there}' },
   },
   {
-    ...{ id: 'chip', summary: 'Change what a chip senses', required: ['endpoint', 'address', 'change'] },
+    id: 'chip',
+    summary: 'Change what a chip senses',
+    required: ['endpoint', 'address', 'change'],
     params: {
-      ...{ endpoint, address },
+      endpoint,
+      address,
       change: { type: 'object', maxProperties: 16, description: '`{temperature: 30}`, `{tag: {uid, ndef}}`' },
     },
     cli: { done: 'chip {address} of {endpoint} senses something else' },
   },
   {
-    ...{ id: 'say', summary: 'Let the other end of a UART say something', required: ['endpoint', 'text'] },
+    id: 'say',
+    summary: 'Let the other end of a UART say something',
+    required: ['endpoint', 'text'],
     params: { endpoint, text: text(4096) },
     cli: { done: '{endpoint} hears it' },
   },
   {
-    ...{ id: 'garble', summary: 'Let a UART receive something wrong', required: ['endpoint'] },
+    id: 'garble',
+    summary: 'Let a UART receive something wrong',
+    required: ['endpoint'],
     params: {
       endpoint,
       bits: {
@@ -186,7 +208,9 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: '{endpoint} received something wrong' },
   },
   {
-    ...{ id: 'can', summary: 'Let another node send a CAN frame', required: ['endpoint', 'id'] },
+    id: 'can',
+    summary: 'Let another node send a CAN frame',
+    required: ['endpoint', 'id'],
     params: {
       endpoint,
       id: { type: 'integer', minimum: 0, maximum: 0xffff_ffff },
@@ -195,18 +219,25 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'frame {id} on {endpoint}' },
   },
   {
-    ...{ id: 'short', summary: 'Short the wires of a CAN bus, or make them whole', required: ['endpoint', 'broken'] },
+    id: 'short',
+    summary: 'Short the wires of a CAN bus, or make them whole',
+    required: ['endpoint', 'broken'],
     params: { endpoint, broken: { type: 'boolean' } },
     cli: { done: 'the wires of {endpoint} are shorted: {broken}' },
   },
   {
-    ...{ id: 'heal', summary: 'Make everything well again', required: [], params: {} },
+    id: 'heal',
+    summary: 'Make everything well again',
+    required: [],
+    params: {},
     description: 'No fault any more on the wire, the endpoints and the panel. What is sensed and driven stays.',
     cli: { done: 'everything is well again' },
   },
   // ---- what is around the device ----
   {
-    ...{ id: 'weather', summary: 'Make it warmer, damper, or change the pressure', required: [] },
+    id: 'weather',
+    summary: 'Make it warmer, damper, or change the pressure',
+    required: [],
     params: {
       temperature: { type: 'number', minimum: -40, maximum: 85, description: 'degrees Celsius' },
       humidity: { type: 'number', minimum: 0, maximum: 100, description: 'percent' },
@@ -216,7 +247,9 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'the sensor feels it' },
   },
   {
-    ...{ id: 'tag', summary: 'Lay a tag on the NFC reader', required: [] },
+    id: 'tag',
+    summary: 'Lay a tag on the NFC reader',
+    required: [],
     params: {
       uid: { type: 'string', pattern: '^([0-9a-f]{8}|[0-9a-f]{14}|[0-9a-f]{20})$', default: '04a1b2c3d4e5f6' },
       text: { ...text(100), description: 'a record of text' },
@@ -228,17 +261,24 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: ['tag {uid} lies on the reader', 'a tag lies on the reader'] },
   },
   {
-    ...{ id: 'untag', summary: 'Take the tag from the NFC reader', required: [], params: WHICH },
+    id: 'untag',
+    summary: 'Take the tag from the NFC reader',
+    required: [],
+    params: WHICH,
     cli: { done: 'no tag lies on the reader' },
   },
   {
-    ...{ id: 'presence', summary: 'Let a person come, or go', required: ['moving'] },
+    id: 'presence',
+    summary: 'Let a person come, or go',
+    required: ['moving'],
     description: 'The line of the motion detector. Who stands still is believed in for a while.',
     params: { moving: { type: 'boolean' } },
     cli: { done: 'a person moves: {moving}' },
   },
   {
-    ...{ id: 'network', summary: 'Reach of the network', required: ['state'] },
+    id: 'network',
+    summary: 'Reach of the network',
+    required: ['state'],
     description:
       'The plugin `network` tells `system.network`. The simulated device itself stays connected to the machine it runs on.',
     params: {
@@ -249,7 +289,9 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'network: {state}' },
   },
   {
-    ...{ id: 'power', summary: 'Power source of the device', required: ['source'] },
+    id: 'power',
+    summary: 'Power source of the device',
+    required: ['source'],
     description: 'The plugin `power` tells `system.power`.',
     params: {
       source: { enum: ['mains', 'battery'] },
@@ -260,7 +302,9 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'power: {source}' },
   },
   {
-    ...{ id: 'time', summary: 'Whether the clock was set, and in which zone the device is', required: [] },
+    id: 'time',
+    summary: 'Whether the clock was set, and in which zone the device is',
+    required: [],
     description: 'The plugin `time` tells `system.time`. The clock itself stays that of the machine.',
     params: {
       set: { type: 'boolean', default: true },
@@ -270,10 +314,14 @@ export const CONTROLS: readonly Control[] = [
   },
   // ---- what the person at the device does ----
   {
-    ...{ id: 'touch', summary: 'Touch the panel', required: ['x', 'y'], operation: 'display.touch' },
+    id: 'touch',
+    summary: 'Touch the panel',
+    required: ['x', 'y'],
+    operation: 'display.touch',
     description: 'A tap; with `phase` one event of a finger that is led by hand.',
     params: {
-      ...{ x: units, y: units },
+      x: units,
+      y: units,
       ms: { type: 'integer', minimum: 1, maximum: 10_000, default: 50 },
       phase: { enum: ['tap', 'down', 'move', 'up', 'cancel'], default: 'tap' },
       finger: { type: 'integer', minimum: 0, maximum: 9, default: 0 },
@@ -281,30 +329,40 @@ export const CONTROLS: readonly Control[] = [
     cli: { done: 'touched' },
   },
   {
-    ...{ id: 'swipe', summary: 'Swipe over the panel', required: ['x', 'y', 'toX', 'toY'], operation: 'display.swipe' },
+    id: 'swipe',
+    summary: 'Swipe over the panel',
+    required: ['x', 'y', 'toX', 'toY'],
+    operation: 'display.swipe',
     params: {
-      ...{ x: units, y: units, toX: units, toY: units },
+      x: units,
+      y: units,
+      toX: units,
+      toY: units,
       ms: { type: 'integer', minimum: 1, maximum: 10_000, default: 200 },
     },
     cli: { done: 'swiped' },
   },
   {
-    ...{ id: 'key', summary: 'Press a key of the device', required: ['name'], operation: 'display.key' },
+    id: 'key',
+    summary: 'Press a key of the device',
+    required: ['name'],
+    operation: 'display.key',
     params: { name: { ...text(32), minLength: 1 }, ms: { type: 'integer', minimum: 1, maximum: 10_000, default: 50 } },
     cli: { done: 'pressed {name}' },
   },
   {
-    ...{
-      id: 'cable',
-      summary: 'Pull the cable of the panel, or put it back',
-      required: ['plugged'],
-      operation: 'panel.plug',
-    },
+    id: 'cable',
+    summary: 'Pull the cable of the panel, or put it back',
+    required: ['plugged'],
+    operation: 'panel.plug',
     params: { plugged: { type: 'boolean' } },
     cli: { done: 'plugged: {plugged}' },
   },
   {
-    ...{ id: 'hear', summary: 'Let the microphone hear a WAV file', required: ['wav'], operation: 'audio.inject' },
+    id: 'hear',
+    summary: 'Let the microphone hear a WAV file',
+    required: ['wav'],
+    operation: 'audio.inject',
     params: {
       wav: base64Schema(MOST_WAV, 'A WAV file'),
       gain: { type: 'number', minimum: 0, maximum: 4, default: 1 },
@@ -315,25 +373,24 @@ export const CONTROLS: readonly Control[] = [
   },
   // ---- questions ----
   {
-    ...{ id: 'counts', summary: 'Counters of the wire and of each endpoint', required: [], params: {} },
+    id: 'counts',
+    summary: 'Counters of the wire and of each endpoint',
+    required: [],
+    params: {},
     reads: true,
   },
   {
-    ...{
-      id: 'settings',
-      summary: 'Settings of an endpoint of the bridge',
-      required: ['endpoint'],
-      params: { endpoint },
-    },
+    id: 'settings',
+    summary: 'Settings of an endpoint of the bridge',
+    required: ['endpoint'],
+    params: { endpoint },
     reads: true,
   },
   {
-    ...{
-      id: 'clocked',
-      summary: 'How many transfers were clocked on an I2C bus',
-      required: ['endpoint'],
-      params: { endpoint },
-    },
+    id: 'clocked',
+    summary: 'How many transfers were clocked on an I2C bus',
+    required: ['endpoint'],
+    params: { endpoint },
     reads: true,
   },
 ];

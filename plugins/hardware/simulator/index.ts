@@ -27,7 +27,9 @@ export const plugin = definePlugin<typeof requires, Settings>({
       for (const wake of watchers) wake();
     };
     const simulated = new SimulatedDevice({
-      ...{ operations: services.operations, motion: config.motion, changed },
+      operations: services.operations,
+      motion: config.motion,
+      changed,
     });
     host.when(bridgeSimulator, (bridge, while_) => {
       simulated.use(bridge);

@@ -1,7 +1,9 @@
 import type { PluginErrorKind } from '@device-core/plugin-api';
 
 const kind = (code: string, status: PluginErrorKind['status'], template: string): PluginErrorKind => ({
-  ...{ code: `plugin.simulator.${code}`, status, template },
+  code: `plugin.simulator.${code}`,
+  status,
+  template,
 });
 
 export const SCENARIO_INVALID = kind('SCENARIO_INVALID', 400, 'cannot use scenario {scenario}: line {line}: {reason}');

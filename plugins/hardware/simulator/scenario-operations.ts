@@ -18,7 +18,10 @@ import type { Stage } from './stage.ts';
 const YAML: JsonSchema = { type: 'string', minLength: 1, maxLength: MOST_BYTES, description: 'the file as text' };
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
 const SCENARIO = {
-  ...{ name: NAME, title: TITLE, description: { type: 'string' }, steps: COUNT },
+  name: NAME,
+  title: TITLE,
+  description: { type: 'string' },
+  steps: COUNT,
   ms: { ...COUNT, description: 'until its last step' },
   shipped: { type: 'boolean', description: 'it comes with the simulator' },
 } as const;

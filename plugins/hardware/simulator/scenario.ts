@@ -99,7 +99,10 @@ export class ScenarioReader {
     if (known) return known;
     // Without the schema of schemas, which costs more than all of these.
     this.#ajv ??= new (ajv().Ajv)({
-      ...{ strict: false, meta: false, validateSchema: false, code: { optimize: false } },
+      strict: false,
+      meta: false,
+      validateSchema: false,
+      code: { optimize: false },
       keywords: SCHEMA_WORDS,
     });
     const validate = this.#ajv.compile(schema);

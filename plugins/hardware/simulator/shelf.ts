@@ -41,7 +41,8 @@ export class Shelf {
       all.map((one) => one.name),
     );
     throw new CoreError(SCENARIO_NOT_FOUND, {
-      ...{ scenario: name, suggestion: near === undefined ? '' : `; did you mean ${near}?` },
+      scenario: name,
+      suggestion: near === undefined ? '' : `; did you mean ${near}?`,
     });
   }
 

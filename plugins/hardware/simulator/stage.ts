@@ -67,7 +67,9 @@ export class Stage {
       }),
       ...(playing && {
         playing: {
-          ...{ name: playing.scenario.name, step: playing.step, of: playing.scenario.steps.length },
+          name: playing.scenario.name,
+          step: playing.step,
+          of: playing.scenario.steps.length,
           since: playing.since,
         },
       }),

@@ -81,7 +81,10 @@ export class EventStreams {
         // Counts from now on, not from the first event that is asked for: many may be opened before any of them is read.
         this.#open.set(name, (this.#open.get(name) ?? 0) + 1);
         return new EventStream({
-          ...{ filters: filter, reader, signal, told },
+          filters: filter,
+          reader,
+          signal,
+          told,
           subscribe: (filters, fn, options) => this.#bus.subscribe(filters, fn, { ...this.#limits, ...options }),
           refreshes: this.#refreshes,
           closed: () => this.#closed(name),

@@ -83,7 +83,10 @@ function rightsOf(granted: readonly string[]) {
       if (granted.some((grant) => implies(grant, capability))) return;
       const hint = grantHint(caller, capability);
       throw new CoreError('CAPABILITY_DENIED', {
-        ...{ caller: callerName(caller), capability, hint, class: classOf(capability) ?? 'oem' },
+        caller: callerName(caller),
+        capability,
+        hint,
+        class: classOf(capability) ?? 'oem',
       });
     },
   };

@@ -114,7 +114,9 @@ export class FrontEnd {
     const path = request.originalUrl.split('?', 1)[0]!.slice(0, 200);
     // A path is the name of no operation: the gate says whether there is none, or whether it may still be to come.
     const absent = await this.#operations.permitted(path, {
-      ...{ caller: ANONYMOUS, signal: new AbortController().signal, deadline: Number.MAX_SAFE_INTEGER },
+      caller: ANONYMOUS,
+      signal: new AbortController().signal,
+      deadline: Number.MAX_SAFE_INTEGER,
     });
     if (absent?.details.starting === true) return this.refuse(absent, request, reply);
     const allowed = [...new Set(there.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];

@@ -35,7 +35,9 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const { paths } = await services.device.info();
     const shortest = Math.min(config.stallTimeoutMs, config.requestTimeoutMs);
     const watchStalled = rounds({
-      ...{ scope, label: 'stalled clients', ms: Math.max(20, Math.min(1_000, shortest / 4)) },
+      scope,
+      label: 'stalled clients',
+      ms: Math.max(20, Math.min(1_000, shortest / 4)),
       run: () => {
         arrivals.check(turns.arriving());
         return connections.checkStalled(host.clock, config.stallTimeoutMs);

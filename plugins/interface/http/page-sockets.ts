@@ -98,7 +98,10 @@ export class PageSocketServer {
       this.#server ??= import('ws').then(
         ({ WebSocketServer }) =>
           new WebSocketServer({
-            ...{ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: MESSAGE_BYTES },
+            noServer: true,
+            clientTracking: false,
+            perMessageDeflate: false,
+            maxPayload: MESSAGE_BYTES,
             // A page that pings and does not read would have its answers kept for it.
             autoPong: false,
             handleProtocols: (offered, { url = '' }) =>
@@ -187,7 +190,9 @@ export class PageSocketServer {
       }
     });
     const channel: PageSocket = {
-      ...{ caller, signal: over.signal, incoming: inbox },
+      caller,
+      signal: over.signal,
+      incoming: inbox,
       send: (message) => (over.signal.aborted ? Promise.reject(gone()) : sent(webSocket, message)),
       close: async (code, reason) => webSocket.close(code, reason.slice(0, 100)),
     };

@@ -195,7 +195,12 @@ export class BrowserKeys {
 const subjectOf = (browser: string, origin: string): string => `${origin}\n${browser}`;
 
 const shown = ({ id, name, role, since, lastUsed }: Kept): StayingBrowser => ({
-  ...{ id, name, role, since, lastUsed, until: lastUsed + UNUSED_MS },
+  id,
+  name,
+  role,
+  since,
+  lastUsed,
+  until: lastUsed + UNUSED_MS,
 });
 
 /** Throws PARAMS_INVALID. */

@@ -28,7 +28,11 @@ export const plugin = definePlugin({
     // A folder that is in no backup: a restore must not let in whoever was revoked since.
     const keys = await BrowserKeys.open({ path: join(paths.var, 'browsers/keys.json'), scope, log, clock });
     const browsers = await BrowserSessions.open({
-      ...{ path: join(paths.run, 'sessions.json'), scope, log, clock, browsers: keys },
+      path: join(paths.run, 'sessions.json'),
+      scope,
+      log,
+      clock,
+      browsers: keys,
       peerName: (caller) => resolver.nameOf(caller),
       onListenerError,
     });

@@ -79,7 +79,9 @@ export class OneTimeCodes<T> {
   #tooMany(peer: string, { until }: Open<T>): CoreError {
     const { what, command } = this.#purpose;
     return new CoreError('RATE_LIMITED', {
-      ...{ caller: peer, limit: `${TRIES} wrong codes`, what: `${what} with this code ("${command}" makes a new one)` },
+      caller: peer,
+      limit: `${TRIES} wrong codes`,
+      what: `${what} with this code ("${command}" makes a new one)`,
       retryAfterMs: Math.max(1, Math.ceil(until - this.#clock.steady())),
     });
   }

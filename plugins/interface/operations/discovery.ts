@@ -18,8 +18,11 @@ const SHORT_LIST = {
         type: 'object',
         required: ['name', 'summary'],
         properties: {
-          ...{ name: { type: 'string' }, summary: { type: 'string' }, plugin: { type: 'string' } },
-          ...{ method: { enum: ['GET', 'POST', 'PUT', 'DELETE'] }, path: { type: 'string' } },
+          name: { type: 'string' },
+          summary: { type: 'string' },
+          plugin: { type: 'string' },
+          method: { enum: ['GET', 'POST', 'PUT', 'DELETE'] },
+          path: { type: 'string' },
         },
       },
     },
@@ -90,7 +93,8 @@ export function discoveryOperations(
 }
 
 const inShort = ({ name, summary, plugin, rest }: OperationInfo) => ({
-  ...{ name, summary },
+  name,
+  summary,
   ...(rest && { method: rest.method, path: rest.path }),
   ...(plugin !== undefined && { plugin }),
 });

@@ -45,7 +45,10 @@ export function openapi(operations: readonly OperationInfo[], device: DeviceInfo
 }
 
 const DEADLINE = {
-  ...{ name: 'Device-Deadline-Ms', in: 'header', required: false, schema: { type: 'number', minimum: 0 } },
+  name: 'Device-Deadline-Ms',
+  in: 'header',
+  required: false,
+  schema: { type: 'number', minimum: 0 },
   description:
     'milliseconds for which the answer is worth something; the call ends with TIMEOUT then. It only shortens the limit of the operation.',
 };

@@ -81,7 +81,10 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
       await notOfItself(board, id, call);
       const { kind, subject, title, version, signer, what, claims } = board.find(id);
       return {
-        ...{ id: subject, title, answers: id, what: what.filter(({ capability }) => allow.includes(capability)) },
+        id: subject,
+        title,
+        answers: id,
+        what: what.filter(({ capability }) => allow.includes(capability)),
         ...(version === undefined ? {} : { version }),
         ...(kind === 'consent' ? { signer: signer ?? null } : {}),
         ...(claims ? { claims } : {}),

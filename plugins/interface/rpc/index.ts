@@ -33,7 +33,9 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       services.operations.watch((list) => methods.replace(list)),
     );
     const doubt = rounds({
-      ...{ scope, label: 'stalled peers', ms: Math.max(20, Math.min(1_000, config.stallMs / 4)) },
+      scope,
+      label: 'stalled peers',
+      ms: Math.max(20, Math.min(1_000, config.stallMs / 4)),
       run: () => directory.checkStalled(),
     });
     const directory = new AppSocketDirectory(info.paths.run, scope, {

@@ -13,7 +13,9 @@ const DIFFERENCE: JsonSchema = {
   type: 'object',
   required: ['added', 'removed', 'changed', 'affected', 'stale', 'device'],
   properties: {
-    ...{ added: IDS, removed: IDS, changed: IDS },
+    added: IDS,
+    removed: IDS,
+    changed: IDS,
     affected: { ...IDS, description: 'all that stop, start or restart for it' },
     stale: { ...IDS, description: 'their new version is taken at the next start of the Core' },
     device: { type: 'boolean', description: 'grants, or what else the SKU says of the device, changed' },
@@ -92,7 +94,9 @@ export function applyOperation(
       empty: 'nothing has changed',
     },
     rest: {
-      ...{ method: 'POST', path: '/plugins/apply', status: 202 },
+      method: 'POST',
+      path: '/plugins/apply',
+      status: 202,
       statusBy: { member: 'state', map: { checked: 200 } },
     },
     errors: ['SKU_INVALID', 'CHANGE_UNDONE', 'UNAVAILABLE', 'BUSY'],

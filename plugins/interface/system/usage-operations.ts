@@ -22,7 +22,10 @@ const LOAD: JsonSchema = {
   description: 'what the process of the Core takes of the device, plugins in threads of it included',
   required: ['minutePercent', 'residentBytes', 'heapBytes', 'processors', 'memory'],
   properties: {
-    ...{ minutePercent: PERCENT, residentBytes: BYTES, heapBytes: BYTES, processors: COUNT },
+    minutePercent: PERCENT,
+    residentBytes: BYTES,
+    heapBytes: BYTES,
+    processors: COUNT,
     memory: {
       type: 'object',
       description: 'of the device',

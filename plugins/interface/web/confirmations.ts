@@ -84,7 +84,15 @@ export class Confirmations {
     this.#sweep();
     const open = [...this.#pending.values()].filter(({ state }) => state === 'open').reverse();
     return open.map(({ id, session, operation, what, act, names, about, ms, until }) => ({
-      ...{ id, session, operation, what, act, names, about, ms, until },
+      id,
+      session,
+      operation,
+      what,
+      act,
+      names,
+      about,
+      ms,
+      until,
     }));
   }
 
@@ -141,11 +149,19 @@ export class Confirmations {
     if (this.#pending.size >= MOST && oldest) this.#drop(oldest);
     const { clock, ask } = this.#options;
     const pending: Pending = {
-      ...{
-        id: randomBytes(9).toString('base64url'),
-        ...{ session, operation, what, act: act.act, names, about, digest, state: 'open', ms: VALID_MS },
-      },
-      ...{ until: clock.now() + VALID_MS, ends: clock.steady() + VALID_MS, waiters: new Set() },
+      id: randomBytes(9).toString('base64url'),
+      session,
+      operation,
+      what,
+      act: act.act,
+      names,
+      about,
+      digest,
+      state: 'open',
+      ms: VALID_MS,
+      until: clock.now() + VALID_MS,
+      ends: clock.steady() + VALID_MS,
+      waiters: new Set(),
     };
     this.#pending.set(pending.id, pending);
     ask(pending);

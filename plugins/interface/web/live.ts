@@ -173,7 +173,9 @@ export class LivePage {
     const number = Buffer.alloc(4);
     number.writeUInt32BE(id);
     const channel: StreamChannel = {
-      ...{ id: String(id), signal, incoming: inbox.queue },
+      id: String(id),
+      signal,
+      incoming: inbox.queue,
       send: async (chunk) => {
         await credit.take(signal);
         await this.#socket.send(Buffer.concat([number, chunk]));

@@ -29,10 +29,13 @@ const LISTED: JsonSchema = {
   },
 };
 const object = (required: readonly string[], properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
-  ...{ type: 'object', required, properties },
+  type: 'object',
+  required,
+  properties,
 });
 const KEY: JsonSchema = {
-  ...{ type: 'string', pattern: '^[A-Za-z0-9_-]{87}$' },
+  type: 'string',
+  pattern: '^[A-Za-z0-9_-]{87}$',
   description: 'public key of ECDSA with P-256: the uncompressed point, base64url',
 };
 const ORIGIN: JsonSchema = { type: 'string', maxLength: 100, description: 'of the page: `http://127.0.0.1:55280`' };
@@ -62,7 +65,8 @@ export function operationsOf(
       description: 'Good once and for two minutes; an unused former code is void.',
       params: object([], { role: { ...ROLE, default: 'operator' } }),
       result: object(['code', 'until', 'pages'], {
-        ...{ code: { type: 'string' }, until: MS },
+        code: { type: 'string' },
+        until: MS,
         pages: { type: 'array', items: { type: 'string' }, description: 'addresses of the page' },
       }),
       access: ACCESS,
@@ -194,7 +198,9 @@ export function operationsOf(
       description:
         'Signs the lines `device-core browser 1`, origin, browser and challenge, joined by line feeds. Five wrong signatures close the door of this browser alone for ten minutes.',
       params: object(['browser', 'origin', 'challenge', 'signature'], {
-        ...{ browser: ID, origin: ORIGIN, challenge: { type: 'string', maxLength: 100 } },
+        browser: ID,
+        origin: ORIGIN,
+        challenge: { type: 'string', maxLength: 100 },
         signature: { type: 'string', pattern: '^[A-Za-z0-9_-]{86}$', description: 'r and s side by side, base64url' },
       }),
       result: object(['token', 'session'], { token: { type: 'string' }, session: SESSION }),

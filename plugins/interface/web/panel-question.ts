@@ -60,7 +60,14 @@ export class PanelQuestions {
     if (this.#asked.get(subject) !== id || asker === undefined) return;
     const { what = [], claims, ...of } = about ?? { id: '' };
     const { state, allow } = await asker.ask({
-      ...{ kind: KIND, subject, title, act, operation, names, what, ms },
+      kind: KIND,
+      subject,
+      title,
+      act,
+      operation,
+      names,
+      what,
+      ms,
       ...(claims && { claims }),
       ...(about && { about: of }),
     });

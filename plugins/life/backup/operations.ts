@@ -80,7 +80,10 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     capability: 'system.backup',
     params: exactly({ passphrase: PASSPHRASE }, []),
     result: exactly({
-      ...{ backup: ID, bytes: COUNT, files: COUNT, sha256: { ...TEXT, description: 'of all that stands before it' } },
+      backup: ID,
+      bytes: COUNT,
+      files: COUNT,
+      sha256: { ...TEXT, description: 'of all that stands before it' },
       left: {
         type: 'array',
         description: 'what is not in it; apps whose data are not in it come first',

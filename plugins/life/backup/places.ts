@@ -104,7 +104,10 @@ async function entriesOf(folder: string, found: (name: string) => unknown): Prom
 
 const GONE: Readonly<Record<string, string>> = {
   ENOENT: 'it went meanwhile',
-  ...{ ELOOP: 'it is no file', ENOTDIR: 'it is no folder any more', ENXIO: 'it is no file', ENODEV: 'it is no file' },
+  ELOOP: 'it is no file',
+  ENOTDIR: 'it is no folder any more',
+  ENXIO: 'it is no file',
+  ENODEV: 'it is no file',
 };
 
 /** Undefined where it was left out, with its reason. */

@@ -11,9 +11,13 @@ const CHANGE: JsonSchema = {
   type: 'object',
   required: ['id', 'kind', 'subject', 'summary', 'by', 'state', 'steps', 'progress', 'startedAt'],
   properties: {
-    ...{ id: TEXT, kind: { ...TEXT, description: 'the operation that began it' }, capability: TEXT },
+    id: TEXT,
+    kind: { ...TEXT, description: 'the operation that began it' },
+    capability: TEXT,
     subject: { ...TEXT, description: 'changes of one subject are made one after the other' },
-    ...{ summary: TEXT, by: TEXT, state: STATE },
+    summary: TEXT,
+    by: TEXT,
+    state: STATE,
     steps: {
       type: 'array',
       items: {
@@ -35,7 +39,8 @@ const CHANGE: JsonSchema = {
       properties: { code: TEXT, message: TEXT, details: { type: 'object', additionalProperties: true } },
     },
     result: { type: 'object', additionalProperties: true, description: 'when it is done: the answer of its operation' },
-    ...{ startedAt: TIME, endedAt: TIME },
+    startedAt: TIME,
+    endedAt: TIME,
   },
 };
 

@@ -39,7 +39,14 @@ export function viewOf(record: ChangeRecord): ChangeInfo {
   const note = typeof data.note === 'string' && !isOver(record) ? { note: data.note } : {};
   const result = state === 'done' && typeof data.result === 'object' ? { result: data.result as ChangeData } : {};
   return {
-    ...{ id, kind, capability, subject, summary, by, state, startedAt },
+    id,
+    kind,
+    capability,
+    subject,
+    summary,
+    by,
+    state,
+    startedAt,
     steps: steps.map((step) => ({ ...step })),
     progress: { done, of: steps.length, ...note },
     ...(error ? { error } : {}),

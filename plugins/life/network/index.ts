@@ -43,7 +43,9 @@ export const plugin = definePlugin<typeof requires, Settings>({
     else if (chosen === 'rtnetlink') await kernel('NetworkManager is not asked on this device', scope);
     else
       await followPeer({
-        ...{ path: config.bus, name: NM, scope },
+        path: config.bus,
+        name: NM,
+        scope,
         there: async (peer, during) => asked.take(await NetworkManager.open(peer, during, asked.changed)),
         // The kernel stands in while NetworkManager is away, unless the SKU wants nobody else.
         async away(why, during) {

@@ -10,7 +10,9 @@ const LINK: JsonSchema = {
   type: 'object',
   required: ['name', 'type', 'up', 'addresses'],
   properties: {
-    ...{ name: TEXT, type: { enum: ['ethernet', 'wifi', 'mobile', 'other'] }, up: { type: 'boolean' } },
+    name: TEXT,
+    type: { enum: ['ethernet', 'wifi', 'mobile', 'other'] },
+    up: { type: 'boolean' },
     addresses: { type: 'array', items: TEXT },
     ssid: { ...TEXT, description: 'of a Wi-Fi' },
     signal: SHARE,
@@ -32,7 +34,9 @@ const WIFI: JsonSchema = {
   type: 'object',
   required: ['ssid', 'signal', 'security', 'known', 'joined'],
   properties: {
-    ...{ ssid: TEXT, signal: SHARE, security: { enum: ['open', 'wpa', 'wpa3', 'enterprise', 'wep'] } },
+    ssid: TEXT,
+    signal: SHARE,
+    security: { enum: ['open', 'wpa', 'wpa3', 'enterprise', 'wep'] },
     known: { type: 'boolean', description: 'the device has its passphrase' },
     joined: { type: 'boolean' },
   },

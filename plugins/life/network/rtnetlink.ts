@@ -75,7 +75,10 @@ export class KernelNetwork implements Provider {
     try {
       const native = async () => (await import('koffi')).default as unknown as NativeCalls;
       await listenNetlink({
-        ...{ scope, native, over, hear: () => heard() },
+        scope,
+        native,
+        over,
+        hear: () => heard(),
         from: events === undefined ? 'route' : { pipe: events },
       });
       this.deaf = undefined;

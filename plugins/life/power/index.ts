@@ -41,7 +41,10 @@ export const plugin = definePlugin<typeof requires, Settings>({
     else if (chosen === 'sysfs') await files(scope);
     else
       await followPeer({
-        ...{ path: config.bus, name: UPOWER, scope, start: true },
+        path: config.bus,
+        name: UPOWER,
+        scope,
+        start: true,
         there: async (peer, during) => asked.take(await UPower.open(peer, during, marks, asked.changed)),
         // The kernel stands in while UPower is away, unless the SKU wants nobody else.
         async away(why, during) {

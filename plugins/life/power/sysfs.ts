@@ -43,7 +43,9 @@ export class SysfsPower implements Provider {
     this.#options = options;
     const { scope, changed } = options;
     this.#watchCharge = rounds({
-      ...{ scope, label: 'look at the battery', ms: LOOK_MS },
+      scope,
+      label: 'look at the battery',
+      ms: LOOK_MS,
       run: () => {
         changed();
         return this.#battery;

@@ -40,7 +40,9 @@ export const plugin = definePlugin({
       if (helper === 'inline' || existsSync(socket)) report.add('slots-files', { status: 'okay' });
       else
         report.add('slots-files', {
-          ...{ status: 'error', code: 'SLOTS_UNAVAILABLE', message: `there is no helper at ${socket}` },
+          status: 'error',
+          code: 'SLOTS_UNAVAILABLE',
+          message: `there is no helper at ${socket}`,
         });
     });
   },

@@ -12,7 +12,11 @@ export const plugin = definePlugin({
   setup(host) {
     const none: Slots = {
       status: async () => ({
-        ...{ provider: 'none', slots: [], rung: 'normal', floor: { time: 0 }, writer: 'none' },
+        provider: 'none',
+        slots: [],
+        rung: 'normal',
+        floor: { time: 0 },
+        writer: 'none',
       }),
       stateForms: async () => refuse('read the images'),
       inspect: async () => refuse('read the image'),

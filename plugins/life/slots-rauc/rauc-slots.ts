@@ -140,7 +140,12 @@ export class RaucSlots implements Slots {
       const version = members.get('bundle.version');
       const state = stateOf(members, trials.of(slot, install));
       return {
-        ...{ name: slot, rauc: name, install, state, tries: 0, booted: members.get('state') === 'booted' },
+        name: slot,
+        rauc: name,
+        install,
+        state,
+        tries: 0,
+        booted: members.get('state') === 'booted',
         ...(version !== undefined && { version: String(version) }),
         primary: Array.isArray(first) && first[0] === name,
       };

@@ -42,14 +42,12 @@ export class Rauc {
 
   async property(name: string): Promise<unknown> {
     const [value] = await this.#ask({
-      ...{
-        destination: NAME,
-        path: '/',
-        interface: PROPERTIES,
-        member: 'Get',
-        signature: 'ss',
-        body: [INSTALLER, name],
-      },
+      destination: NAME,
+      path: '/',
+      interface: PROPERTIES,
+      member: 'Get',
+      signature: 'ss',
+      body: [INSTALLER, name],
     });
     return value;
   }

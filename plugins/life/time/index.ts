@@ -58,7 +58,11 @@ export const plugin = definePlugin<typeof requires, Settings>({
       else
         await followPeer({
           // It ends by itself when nobody asks, and the bus starts it for the next question.
-          ...{ path: config.bus, name: TIMEDATED, scope, start: true, returns: true },
+          path: config.bus,
+          name: TIMEDATED,
+          scope,
+          start: true,
+          returns: true,
           there: async (peer, during) => asked.take(await Timedated.open(peer, during, flag, asked.changed)),
           async away(why, during) {
             if (chosen === 'timedated') asked.lost(why);

@@ -12,8 +12,16 @@ export function repositoryOf(parts: Parts, url: string): PackageSource {
   const { scope, log, folder, device, config } = parts;
   const { answerMs, leastBytesPerSecond, root = ROOT } = config;
   return openRepository({
-    ...{ url, sku: device.sku.id, platform: platformHere(), folder: join(folder, 'tuf'), scope, log },
-    ...{ root: resolve(device.paths.etc, root), time: () => knownTime(parts), answerMs, leastBytesPerSecond },
+    url,
+    sku: device.sku.id,
+    platform: platformHere(),
+    folder: join(folder, 'tuf'),
+    scope,
+    log,
+    root: resolve(device.paths.etc, root),
+    time: () => knownTime(parts),
+    answerMs,
+    leastBytesPerSecond,
   });
 }
 

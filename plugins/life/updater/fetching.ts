@@ -111,7 +111,11 @@ export async function find(
   await rm(place, { recursive: true, force: true });
   const known = former?.image === hash ? former : undefined;
   const wanted: Wanted = {
-    ...{ version: image.version, image: hash, severity: image.severity, kind: source.kind, source: source.name },
+    version: image.version,
+    image: hash,
+    severity: image.severity,
+    kind: source.kind,
+    source: source.name,
     ...(channel !== undefined && { channel }),
     since: offer.publishedAt ?? known?.since ?? parts.clock.now(),
     ...saidOf(offer),

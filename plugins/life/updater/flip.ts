@@ -199,7 +199,13 @@ export async function rollBack(parts: Parts, why: string, by: string): Promise<v
   if (running.state === 'trial') await slots.markBad(why);
   else await slots.activate(other.name);
   await journal.move('bad', {
-    ...{ reason: why, slot: other.name, flips: undefined, order: undefined, anyway: undefined, by, verb: 'roll back' },
+    reason: why,
+    slot: other.name,
+    flips: undefined,
+    order: undefined,
+    anyway: undefined,
+    by,
+    verb: 'roll back',
     left: running.version === undefined ? undefined : { version: running.version, image: running.image ?? '' },
     from: other.version,
     bad: withBad(journal.record, running, why),

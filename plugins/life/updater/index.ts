@@ -55,7 +55,15 @@ export const plugin = definePlugin<typeof requires, UpdaterConfig>({
       void fetched?.then((it) => it.wake());
     };
     const parts: Parts = {
-      ...{ config, scope, clock, log, folder, device: info, journal, history, leases },
+      config,
+      scope,
+      clock,
+      log,
+      folder,
+      device: info,
+      journal,
+      history,
+      leases,
       senses: new Senses(host.bus, wake),
       manager: services['plugin-manager'],
       services: {},

@@ -93,7 +93,8 @@ export class Journal {
     const looked = state === 'checking' || (was.state === 'checking' && step !== 'found');
     const { version, image, from, slot } = this.#about(looked);
     await this.#history.add({
-      ...{ at: this.#clock.now(), state: looked && step === 'fail' ? 'failed' : state },
+      at: this.#clock.now(),
+      state: looked && step === 'fail' ? 'failed' : state,
       ...(version !== undefined && { version }),
       ...(image !== undefined && { image }),
       ...(from !== undefined && { from }),

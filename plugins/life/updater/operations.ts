@@ -28,7 +28,9 @@ const HOLD: JsonSchema = {
   properties: { until: { ...TIME, description: 'absent: until update.resume' }, reason: TEXT },
 };
 const FORM: JsonSchema = {
-  ...{ store: TEXT, from: { type: 'integer' }, to: { type: 'integer' } },
+  store: TEXT,
+  from: { type: 'integer' },
+  to: { type: 'integer' },
   way: { enum: ['both', 'one-way', 'lost'] },
 };
 const IMAGE: JsonSchema = {
@@ -36,8 +38,12 @@ const IMAGE: JsonSchema = {
   description: 'the image that it is about, as far as it is known',
   required: ['version', 'image', 'severity', 'source', 'kind', 'since', 'claims', 'forms', 'wayBack', 'restarts'],
   properties: {
-    ...{ version: VERSION, image: { type: 'string', description: 'sha256:<hex> of its list' } },
-    ...{ severity: { enum: ['normal', 'security'] }, notes: TEXT, source: TEXT, channel: TEXT },
+    version: VERSION,
+    image: { type: 'string', description: 'sha256:<hex> of its list' },
+    severity: { enum: ['normal', 'security'] },
+    notes: TEXT,
+    source: TEXT,
+    channel: TEXT,
     kind: { enum: ['repository', 'folder', 'archive'] },
     since: { ...TIME, description: 'when it was published, or first heard of; milliseconds since the Unix epoch' },
     bytes: { ...BYTES, description: 'that will really be fetched, at most' },
@@ -65,7 +71,12 @@ const STATUS: JsonSchema = {
   type: 'object',
   required: ['state', 'since', 'channel', 'automatic', 'leases'],
   properties: {
-    ...{ state: STATE, since: TIME, version: VERSION, slot: SLOT, reason: TEXT, rule: RULE },
+    state: STATE,
+    since: TIME,
+    version: VERSION,
+    slot: SLOT,
+    reason: TEXT,
+    rule: RULE,
     from: { type: 'string', description: 'version that runs, or ran before' },
     percent: { type: 'number', minimum: 0, maximum: 100 },
     order: { enum: ['download', 'apply'], description: 'how far an operator ordered it to go' },
@@ -76,14 +87,18 @@ const STATUS: JsonSchema = {
       properties: { provider: TEXT, slot: SLOT, version: TEXT, other: TEXT },
       description: 'what runs, and what is in the other slot',
     },
-    ...{ channel: TEXT, repository: TEXT, automatic: { enum: ['off', 'check', 'download', 'apply'] } },
+    channel: TEXT,
+    repository: TEXT,
+    automatic: { enum: ['off', 'check', 'download', 'apply'] },
     retry: {
       type: 'object',
       required: ['failed', 'of', 'at', 'reason'],
       properties: { failed: BYTES, of: BYTES, at: TIME, reason: TEXT },
       description: 'a file that did not come: tries that failed, of how many, when the next is made, and why',
     },
-    ...{ hold: HOLD, leases: { type: 'array', items: LEASE }, checkedAt: TIME },
+    hold: HOLD,
+    leases: { type: 'array', items: LEASE },
+    checkedAt: TIME,
   },
 };
 const RESUMED: JsonSchema = {
@@ -194,7 +209,9 @@ export function updateOperations(
       additionalProperties: false,
       required: ['source'],
       properties: {
-        ...{ source: SOURCE, accept: ACCEPT, anyway: ANYWAY },
+        source: SOURCE,
+        accept: ACCEPT,
+        anyway: ANYWAY,
         downgrade: {
           type: 'boolean',
           default: false,
@@ -296,7 +313,13 @@ export function updateOperations(
             type: 'object',
             required: ['at', 'state'],
             properties: {
-              ...{ at: TIME, state: TEXT, version: TEXT, image: TEXT, from: TEXT, slot: TEXT, reason: TEXT },
+              at: TIME,
+              state: TEXT,
+              version: TEXT,
+              image: TEXT,
+              from: TEXT,
+              slot: TEXT,
+              reason: TEXT,
               by: { type: 'string', description: 'role of the requester; absent: none' },
             },
           },
@@ -338,7 +361,9 @@ export function updateOperations(
       const { state, reason } = journal.record;
       const told = no?.reason ?? reason;
       return {
-        ...{ state, next: act, allowed: no === undefined },
+        state,
+        next: act,
+        allowed: no === undefined,
         ...(told !== undefined && { reason: told }),
         ...(no && { rule: no.rule.name, sentence: no.rule.sentence, todo: no.rule.todo }),
       };

@@ -24,7 +24,10 @@ const OFFER: JsonSchema = {
   type: 'object',
   required: ['id', 'version', 'title', 'bytes', 'publishedAt'],
   properties: {
-    ...{ id: TEXT, version: TEXT, title: TEXT, bytes: BYTES },
+    id: TEXT,
+    version: TEXT,
+    title: TEXT,
+    bytes: BYTES,
     publishedAt: { type: 'integer', description: 'milliseconds since the Unix epoch' },
   },
 };
@@ -82,7 +85,11 @@ function availableOf(noun: PackageNoun, packages: () => Promise<Packages>): Row 
     async run(_: object, call) {
       const all = await (await packages()).available(noun, call);
       const listed = all.slice(0, MOST_LISTED).map(({ id, version, title, bytes, publishedAt }) => ({
-        ...{ id, version, title, bytes, publishedAt: publishedAt * 1000 },
+        id,
+        version,
+        title,
+        bytes,
+        publishedAt: publishedAt * 1000,
       }));
       return { packages: listed, more: all.length - listed.length };
     },
@@ -108,7 +115,9 @@ function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packag
       properties: {
         change: { type: 'string', description: 'id of the change; changes.get tells how far it is' },
         source: { type: 'string', description: 'of the change: absolute path on the device' },
-        ...{ id: TEXT, version: TEXT, bytes: BYTES },
+        id: TEXT,
+        version: TEXT,
+        bytes: BYTES,
       },
     },
     capability: CAPABILITIES[noun],

@@ -75,14 +75,18 @@ export const RULES: readonly Rule[] = [
     name: 'slots',
     sentence: 'The device has no two slots: it is a checkout, or the system brings the Core.',
     todo: 'Update it the way it was installed, or make a device of it with `devicectl image install`.',
-    ...{ acts: ['check', 'download', 'activate'], binds: 'everyone', passes: false },
+    acts: ['check', 'download', 'activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ slots }) => (slots === 'none' ? 'this device has no slots' : undefined),
   },
   {
     name: 'held',
     sentence: 'An operator holds updates back.',
     todo: '`devicectl update resume` ends it.',
-    ...{ acts: ['check', 'download', 'activate'], binds: 'automatic', passes: true },
+    acts: ['check', 'download', 'activate'],
+    binds: 'automatic',
+    passes: true,
     says: ({ record: { hold }, now }) => {
       if (!hold || (hold.until !== undefined && hold.until <= now)) return undefined;
       const until = hold.until === undefined ? '' : ` until ${new Date(hold.until).toISOString()}`;
@@ -93,21 +97,27 @@ export const RULES: readonly Rule[] = [
     name: 'repository',
     sentence: 'The device has no repository, so it finds no update by itself.',
     todo: 'Set `url` of plugin `updater`. A file needs none: `devicectl update install <file>`.',
-    ...{ acts: ['check'], binds: 'everyone', passes: false },
+    acts: ['check'],
+    binds: 'everyone',
+    passes: false,
     says: ({ config }) => (config.url === undefined ? 'no repository is configured' : undefined),
   },
   {
     name: 'clock',
     sentence: 'Nobody has set the clock since the device was switched on, so nothing can be said about dates.',
     todo: 'Give it a network with a time server, or set the time; `devicectl time` tells.',
-    ...{ acts: ['check'], binds: 'automatic', passes: true },
+    acts: ['check'],
+    binds: 'automatic',
+    passes: true,
     says: ({ time }) => (time?.set === false ? 'the clock is not set' : undefined),
   },
   {
     name: 'withdrawn',
     sentence: 'The maker has called the image back.',
     todo: 'Wait for the next one.',
-    ...{ acts: ['download', 'activate'], binds: 'everyone', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted }) =>
       wanted?.withdrawn === undefined ? undefined : `${wanted.version} was called back: ${wanted.withdrawn}`,
   },
@@ -115,7 +125,9 @@ export const RULES: readonly Rule[] = [
     name: 'blocked',
     sentence: 'The configuration of the device blocks this version.',
     todo: 'Take the version out of `blocked` of plugin `updater`, or wait for the next one.',
-    ...{ acts: ['download', 'activate'], binds: 'everyone', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted, config }) =>
       wanted && config.blocked.includes(wanted.version) ? `version ${wanted.version} is blocked` : undefined,
   },
@@ -123,14 +135,18 @@ export const RULES: readonly Rule[] = [
     name: 'floor',
     sentence: 'The image is older than the oldest version that the device still takes.',
     todo: 'Nothing: the floor never sinks. Take a newer image.',
-    ...{ acts: ['download', 'activate'], binds: 'everyone', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted, floor }) => wanted && belowFloor(wanted.version, floor),
   },
   {
     name: 'downgrade',
     sentence: 'The image is older than what runs.',
     todo: 'If it is meant, say so: `devicectl update install <file> --downgrade`.',
-    ...{ acts: ['download', 'activate'], binds: 'everyone', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted, running }) =>
       wanted && running !== undefined && !wanted.downgrade && compare(wanted.version, running) < 0
         ? `version ${wanted.version} is older than ${running}, which runs`
@@ -140,7 +156,9 @@ export const RULES: readonly Rule[] = [
     name: 'rolled-back',
     sentence: 'The device has taken this very image back before.',
     todo: 'Look why with `devicectl update history`; `devicectl update apply` tries it again.',
-    ...{ acts: ['download', 'activate'], binds: 'automatic', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'automatic',
+    passes: false,
     says: ({ wanted, record }) => {
       const former = record.bad.find(({ image }) => image === wanted?.image);
       return former && `version ${former.version} was taken back here: ${former.reason}`;
@@ -150,7 +168,9 @@ export const RULES: readonly Rule[] = [
     name: 'channel',
     sentence: 'The image came by another channel than the one that the device follows now.',
     todo: 'Check again: `devicectl update check`.',
-    ...{ acts: ['download', 'activate'], binds: 'automatic', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'automatic',
+    passes: false,
     says: ({ wanted, config }) =>
       wanted?.channel !== undefined && wanted.channel !== config.channel
         ? `it is of channel ${wanted.channel}, this device follows ${config.channel}`
@@ -160,7 +180,9 @@ export const RULES: readonly Rule[] = [
     name: 'rollout',
     sentence: 'The image goes out to a part of all devices first, and this one is not among them yet.',
     todo: 'Wait for a check after the part has grown, or take it now: `devicectl update apply`.',
-    ...{ acts: ['download', 'activate'], binds: 'automatic', passes: false },
+    acts: ['download', 'activate'],
+    binds: 'automatic',
+    passes: false,
     says: ({ wanted, device }) => {
       if (wanted?.rollout === undefined || wanted.rollout >= 100) return undefined;
       const place = placeOf(device, wanted.image);
@@ -172,7 +194,9 @@ export const RULES: readonly Rule[] = [
     name: 'hold-days',
     sentence: 'The image is so new that the device lets it rest, as its configuration says.',
     todo: 'Wait, lower `holdDays` of plugin `updater`, or take it now: `devicectl update apply`.',
-    ...{ acts: ['download', 'activate'], binds: 'automatic', passes: true },
+    acts: ['download', 'activate'],
+    binds: 'automatic',
+    passes: true,
     says: ({ wanted, config, now }) => {
       if (wanted?.kind !== 'repository') return undefined;
       const days = holdDays(config, wanted);
@@ -186,7 +210,9 @@ export const RULES: readonly Rule[] = [
     name: 'offline',
     sentence: 'The device does not reach the internet.',
     todo: 'Look at the network: `devicectl network`. A file needs none: `devicectl update install <file>`.',
-    ...{ acts: ['check', 'download'], binds: 'automatic', passes: true },
+    acts: ['check', 'download'],
+    binds: 'automatic',
+    passes: true,
     says: ({ network, wanted }) =>
       network && network.state !== 'online' && (!wanted || wanted.kind === 'repository')
         ? `the device is ${network.state === 'local' ? 'in its own network alone' : 'offline'}`
@@ -196,14 +222,18 @@ export const RULES: readonly Rule[] = [
     name: 'metered',
     sentence: 'What is fetched costs money on this network.',
     todo: 'Wait for another network, set `metered: true`, or say `--anyway`.',
-    ...{ acts: ['download'], binds: 'everyone', passes: true },
+    acts: ['download'],
+    binds: 'everyone',
+    passes: true,
     says: ({ network, config, wanted }) => (wanted?.kind === 'repository' ? costsMoney(network, config) : undefined),
   },
   {
     name: 'space',
     sentence: 'There is no room for what has to be fetched, or it is more than the quota.',
     todo: 'Free space on the disk of the state, or raise `maxMB` of plugin `updater`.',
-    ...{ acts: ['download'], binds: 'everyone', passes: false },
+    acts: ['download'],
+    binds: 'everyone',
+    passes: false,
     says: ({ fetch }) =>
       fetch && fetch.bytes > fetch.room
         ? `${fetch.bytes} bytes have to be fetched, and there is room for ${Math.max(0, fetch.room)}`
@@ -213,21 +243,27 @@ export const RULES: readonly Rule[] = [
     name: 'consent',
     sentence: 'Plugins of the image ask for more than they have now.',
     todo: 'Look at `devicectl update status`, then `devicectl update apply --accept <digest>`.',
-    ...{ acts: ['activate'], binds: 'everyone', passes: false },
+    acts: ['activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted }) => toAgree(wanted, newClaims),
   },
   {
     name: 'state-forms',
     sentence: 'The image writes a form of state that what runs now cannot read: a rollback would lose it.',
     todo: 'Make a backup, then `devicectl update apply --accept <digest>`.',
-    ...{ acts: ['activate'], binds: 'everyone', passes: false },
+    acts: ['activate'],
+    binds: 'everyone',
+    passes: false,
     says: ({ wanted }) => toAgree(wanted, noWayBack),
   },
   {
     name: 'window',
     sentence: 'Updates are installed at certain hours only.',
     todo: 'Wait, change `windows` of plugin `updater`, or take it now: `devicectl update apply`.',
-    ...{ acts: ['activate'], binds: 'automatic', passes: true },
+    acts: ['activate'],
+    binds: 'automatic',
+    passes: true,
     says: ({ config, now, time }) => {
       if (config.windows.length === 0) return undefined;
       if (time?.set === false) return 'there are hours for updates, and the clock is not set';
@@ -238,7 +274,9 @@ export const RULES: readonly Rule[] = [
     name: 'power',
     sentence: 'The battery is too low for a restart.',
     todo: 'Plug the device in.',
-    ...{ acts: ['activate'], binds: 'everyone', passes: true },
+    acts: ['activate'],
+    binds: 'everyone',
+    passes: true,
     says: ({ power, config }) => {
       if (!power) return undefined;
       if (power.state === 'low' || power.state === 'critical' || power.state === 'shutting-down')
@@ -251,14 +289,18 @@ export const RULES: readonly Rule[] = [
     name: 'voice',
     sentence: 'Somebody talks with the device.',
     todo: 'Wait until the turn is over.',
-    ...{ acts: ['activate'], binds: 'everyone', passes: true },
+    acts: ['activate'],
+    binds: 'everyone',
+    passes: true,
     says: ({ turn }) => (turn ? 'a person talks with the device' : undefined),
   },
   {
     name: 'lease',
     sentence: 'An app, or a plugin, holds updates back while it does something.',
     todo: 'Wait: a lease ends after 24 hours at the latest. `devicectl update release <id>` or `--anyway` ends the wait.',
-    ...{ acts: ['activate'], binds: 'everyone', passes: true },
+    acts: ['activate'],
+    binds: 'everyone',
+    passes: true,
     says: ({ leases: [first] }) =>
       first && `${first.holder} holds it back until ${new Date(first.until).toISOString()}: ${first.reason}`,
   },

@@ -9,7 +9,11 @@ export async function statusOf(updater: Updater): Promise<object> {
   const { since, wanted, rule, order, hold, checkedAt } = journal.record;
   const apps = (await services.apps?.list().catch(() => [])) ?? []; // apps that are restarting restart anyway
   return {
-    ...{ ...journal.told, since, channel: config.channel, automatic: config.automatic, leases: leases.list() },
+    ...journal.told,
+    since,
+    channel: config.channel,
+    automatic: config.automatic,
+    leases: leases.list(),
     ...(rule !== undefined && { rule }),
     ...(order && { order }),
     ...(hold && { hold }),
@@ -19,8 +23,14 @@ export async function statusOf(updater: Updater): Promise<object> {
     running: runningOf(slots),
     ...(wanted && {
       update: {
-        ...{ version: wanted.version, image: wanted.image, severity: wanted.severity, kind: wanted.kind },
-        ...{ source: wanted.source, since: wanted.since, claims: wanted.asks.claims, forms: wanted.asks.forms },
+        version: wanted.version,
+        image: wanted.image,
+        severity: wanted.severity,
+        kind: wanted.kind,
+        source: wanted.source,
+        since: wanted.since,
+        claims: wanted.asks.claims,
+        forms: wanted.asks.forms,
         ...(wanted.channel !== undefined && { channel: wanted.channel }),
         ...(wanted.notes !== undefined && { notes: wanted.notes }),
         ...(bytes !== undefined && { bytes }),

@@ -154,7 +154,12 @@ export class Updater {
     this.#compressed = compressed;
     this.#fetch = undefined;
     await this.parts.journal.move('found', {
-      ...{ wanted, ...more, left: undefined, order: undefined, anyway: undefined, flips: undefined },
+      wanted,
+      ...more,
+      left: undefined,
+      order: undefined,
+      anyway: undefined,
+      flips: undefined,
       from: running?.version,
       slot: other?.name,
     });
@@ -288,11 +293,20 @@ export class Updater {
     const running = this.#status?.slots.find(({ booted }) => booted);
     const provider = this.#status?.provider;
     return {
-      ...{ config, record: journal.record, wanted: journal.record.wanted, now: clock.now() },
+      config,
+      record: journal.record,
+      wanted: journal.record.wanted,
+      now: clock.now(),
       slots: provider === undefined ? (services.slots ? 'unknown' : 'none') : provider === 'none' ? 'none' : 'there',
-      ...{ running: running?.version, floor: this.#status?.floor.version, device: await this.#id() },
-      ...{ network: senses.network, power: senses.power, time: senses.time, turn: senses.turn },
-      ...{ leases: leases.list(), fetch: this.#fetch },
+      running: running?.version,
+      floor: this.#status?.floor.version,
+      device: await this.#id(),
+      network: senses.network,
+      power: senses.power,
+      time: senses.time,
+      turn: senses.turn,
+      leases: leases.list(),
+      fetch: this.#fetch,
     };
   }
 

@@ -120,7 +120,9 @@ export function describeOperations(
             type: 'object',
             required: ['kind', 'id', 'title', 'keys', 'overrides'],
             properties: {
-              ...{ kind: KIND, id: { type: 'string' }, title: { type: 'string' } },
+              kind: KIND,
+              id: { type: 'string' },
+              title: { type: 'string' },
               keys: { type: 'integer' },
               overrides: { type: 'integer', description: 'How many of them this device or the app overrides.' },
             },

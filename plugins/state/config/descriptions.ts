@@ -216,7 +216,10 @@ export class Descriptions {
     const idle = inForce === undefined && winning?.source === 'builtin';
     const differs = section !== undefined && !idle && !same(inForce, winning?.value);
     return {
-      ...{ section: { kind, id }, key, name, secret },
+      section: { kind, id },
+      key,
+      name,
+      secret,
       schema:
         JSON.stringify(schema).length > LONGEST_SCHEMA
           ? { description: 'Its schema is too long to be shown.' }

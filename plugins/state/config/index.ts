@@ -31,11 +31,17 @@ export const plugin = definePlugin({
     const problems = new Problems();
     const { maxKeys, maxBytes } = settings;
     const sections: PluginSections = new PluginSections({
-      ...{ folder: paths.var, problems, log: host.log },
+      folder: paths.var,
+      problems,
+      log: host.log,
       overrides: () => store.list({}, PLUGINS),
     });
     const store: ConfigStore = new ConfigStore({
-      ...{ paths, problems, log: host.log, maxKeys, maxBytes },
+      paths,
+      problems,
+      log: host.log,
+      maxKeys,
+      maxBytes,
       refuse: (key, value) => sections.fault(key, value),
       place: (key, value) => sections.place(key, value),
       hides: (key) => sections.isSecret(key),
@@ -95,7 +101,10 @@ export const plugin = definePlugin({
     const descriptions = new Descriptions(store, sections, () => titles());
     const rows = [
       ...configOperations({
-        ...{ store, capabilities, names, write: writer.set },
+        store,
+        capabilities,
+        names,
+        write: writer.set,
         reset: (scope, key, options) => writer.reset(scope, key, options),
         isSecret: ({ app }, key) => store.isSecret(app, key) || sections.isSecret(key),
         who: (caller) => writer.who(caller),

@@ -137,8 +137,12 @@ function told(
 ): FlagTold {
   const { setBy, setAt } = entry ?? {};
   return {
-    ...{ name, value: entry ? entry.value : value, source: entry?.source ?? 'default' },
-    ...{ description, schema, declaredBy },
+    name,
+    value: entry ? entry.value : value,
+    source: entry?.source ?? 'default',
+    description,
+    schema,
+    declaredBy,
     ...(setBy !== undefined && { setBy }),
     ...(setAt !== undefined && { setAt }),
   };

@@ -20,7 +20,11 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const { paths } = await services.device.info();
     const folder = join(paths.var, 'ledger');
     const departures = new Departures({
-      ...{ scope, log, folder, keep: config.keep, flushMs: config.flushMs },
+      scope,
+      log,
+      folder,
+      keep: config.keep,
+      flushMs: config.flushMs,
       former: { voice: join(paths.var, 'voice', 'ledger.jsonl') },
     });
     await departures.load();

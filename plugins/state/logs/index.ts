@@ -25,8 +25,10 @@ export const plugin = definePlugin<typeof requires, LogsConfig>({
     const { config, scope, log } = host;
     const { files: limits, recorder: recording } = config;
     await services.logControl.limit({
-      ...{ fileBytes: limits.fileMB * MB, totalBytes: limits.totalMB * MB },
-      ...{ days: limits.days, freeBytes: limits.freeMB * MB },
+      fileBytes: limits.fileMB * MB,
+      totalBytes: limits.totalMB * MB,
+      days: limits.days,
+      freeBytes: limits.freeMB * MB,
     });
     const { paths, service } = await services.device.info();
     const files = new LogFiles(join(paths.var, 'log'), config.file);

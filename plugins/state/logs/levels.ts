@@ -97,7 +97,10 @@ export class Levels {
           component: { type: 'string', minLength: 1, maxLength: 64, description: '`core`, or the id of a plugin' },
           level: LEVEL,
           forMs: {
-            ...{ type: 'integer', minimum: 1_000, maximum: LONGEST, default: DEFAULT },
+            type: 'integer',
+            minimum: 1_000,
+            maximum: LONGEST,
+            default: DEFAULT,
             description: 'milliseconds; ten minutes if absent',
           },
         },

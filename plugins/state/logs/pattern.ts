@@ -198,7 +198,12 @@ const isWord: Test = (code) =>
   isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95;
 const isSpace: Test = (code) => /\s/.test(String.fromCharCode(code));
 const CLASSES: Readonly<Record<string, Test | undefined>> = {
-  ...{ d: isDigit, w: isWord, s: isSpace },
-  ...{ D: (code) => !isDigit(code), W: (code) => !isWord(code), S: (code) => !isSpace(code) },
-  ...{ n: (code) => code === 10, t: (code) => code === 9 },
+  d: isDigit,
+  w: isWord,
+  s: isSpace,
+  D: (code) => !isDigit(code),
+  W: (code) => !isWord(code),
+  S: (code) => !isSpace(code),
+  n: (code) => code === 10,
+  t: (code) => code === 9,
 };

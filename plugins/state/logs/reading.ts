@@ -16,7 +16,9 @@ export const SELECTION: Readonly<Record<string, JsonSchema>> = {
   level: { enum: LEVELS, description: 'the least one' },
   since: { type: 'integer', minimum: 0, description: 'milliseconds since the Unix epoch' },
   grep: {
-    ...{ type: 'string', minLength: 1, maxLength: 300 },
+    type: 'string',
+    minLength: 1,
+    maxLength: 300,
     description:
       'lines with this text in their first 4096 characters; /text/ or /text/i is an expression without references',
   },

@@ -30,7 +30,8 @@ export class UnitJournal {
       try {
         return (
           await promisify(execFile)('journalctl', [...units, ...how, `--output-fields=${FIELDS.join(',')}`], {
-            ...{ maxBuffer: MOST_BYTES, signal },
+            maxBuffer: MOST_BYTES,
+            signal,
           })
         ).stdout;
       } catch (error) {

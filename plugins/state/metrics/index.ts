@@ -35,7 +35,8 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const refusals = meter.counter('device.capability.refusals', {
       unit: '{refusal}',
       description: 'Capabilities that were refused',
-      ...{ level: 'usage', why: 'Shows apps and pages that ask for more than they hold' },
+      level: 'usage',
+      why: 'Shows apps and pages that ask for more than they hold',
     });
     scope.use('metrics of refusals', registry.add('core', meter));
     host.bus.subscribe(

@@ -97,7 +97,10 @@ function readInfo({ name, kind, unit, description, level, why, bounds }: Members
   if (typeof description !== 'string' || typeof why !== 'string') return `the description of ${name}`;
   if (kind === 'histogram' && !areBounds(bounds)) return `the bounds of ${name}`;
   return {
-    ...{ name, unit, kind: kind as MetricInfo['kind'], level: level as MetricInfo['level'] },
+    name,
+    unit,
+    kind: kind as MetricInfo['kind'],
+    level: level as MetricInfo['level'],
     description: line(look.shown(description), LONGEST_TEXT),
     why: line(look.shown(why), LONGEST_TEXT),
     ...(kind === 'histogram' && { bounds: [...(bounds as readonly number[])] }),

@@ -54,17 +54,20 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
   readonly #failed = this.#meter.counter('device.metrics.source.failures', {
     unit: '{failure}',
     description: 'Answers of sources of metrics that did not come in time, or were none',
-    ...{ level: 'crash', why: 'Tells whether what is sent is whole' },
+    level: 'crash',
+    why: 'Tells whether what is sent is whole',
   });
   readonly #left = this.#meter.counter('device.metrics.points.left_out', {
     unit: '{point}',
     description: 'Points that were malformed, or beyond the limits of series',
-    ...{ level: 'crash', why: 'Tells whether what is sent is whole' },
+    level: 'crash',
+    why: 'Tells whether what is sent is whole',
   });
   readonly #series = this.#meter.gauge('device.metrics.series', {
     unit: '{series}',
     description: 'Series that are kept',
-    ...{ level: 'full', why: 'Shows how much of the limit is used' },
+    level: 'full',
+    why: 'Shows how much of the limit is used',
   });
   /** Finds texts of secrets in names, descriptions and labels. */
   scan: SecretScan | undefined;
@@ -97,7 +100,12 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
     if (of >= MOST_OF_A_PLUGIN)
       throw new CoreError('PARAMS_INVALID', { where: 'source', reason: `${plugin} has ${MOST_OF_A_PLUGIN} of them` });
     const source: Source = {
-      ...{ plugin, outside: user?.outside === true, last: new Map(), busy: false, failures: 0, left: [] },
+      plugin,
+      outside: user?.outside === true,
+      last: new Map(),
+      busy: false,
+      failures: 0,
+      left: [],
       collect: () => given.collect(),
       ...(perMetric !== undefined && { perMetric }),
       ...(user?.installed && { prefix: metricPrefix(plugin) }),

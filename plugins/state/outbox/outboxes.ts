@@ -120,7 +120,8 @@ export class Outboxes implements ServesEachUser<Outbox> {
       if (queue.trouble || (count > 0 && sender.trouble?.code !== undefined)) {
         const reason = queue.trouble?.message ?? sender.trouble!.reason;
         report.add(`outbox.${id}`, {
-          ...{ status: 'error', code: queue.trouble?.code ?? sender.trouble!.code! },
+          status: 'error',
+          code: queue.trouble?.code ?? sender.trouble!.code!,
           message: `${message}: ${reason}`,
         });
       } else if (sender.offline && count > 0)
@@ -160,16 +161,29 @@ export class Outboxes implements ServesEachUser<Outbox> {
     const scope = whole.child(`destination ${id}`);
     try {
       const queue = await Queue.open({
-        ...{ file, destination, owner: user.plugin, clock: scope.clock, log },
+        file,
+        destination,
+        owner: user.plugin,
+        clock: scope.clock,
+        log,
         onPut: () => sender.wake(),
       });
       const measured = user.measured?.('event', send) ?? send;
       const sender: Sender = new Sender(queue, {
-        ...{ scope, log, destination, owner: user.plugin, send: measured, sendMs, ledger: () => this.#ledger },
+        scope,
+        log,
+        destination,
+        owner: user.plugin,
+        send: measured,
+        sendMs,
+        ledger: () => this.#ledger,
         ...(random && { random }),
       });
       const open: Open = {
-        ...{ owner: user.plugin, destination, queue, sender },
+        owner: user.plugin,
+        destination,
+        queue,
+        sender,
         [Symbol.asyncDispose]: once(async () => {
           await scope[Symbol.asyncDispose]();
           await queue.close();
@@ -230,7 +244,12 @@ function stateOf({ destination, queue, sender }: Open): QueueState {
   const now = { reason: disk?.message ?? '', nextAt: sender.trouble?.nextAt ?? 0 };
   const trouble = disk ? now : waiting > 0 ? sender.trouble : undefined;
   return {
-    ...{ id: destination.id, to: destination.to, waiting, bytes, sent: sender.sent, lost },
+    id: destination.id,
+    to: destination.to,
+    waiting,
+    bytes,
+    sent: sender.sent,
+    lost,
     ...(oldestAt !== undefined && { oldestAt }),
     ...(trouble && { trouble: { reason: trouble.reason, nextAt: trouble.nextAt } }),
   };

@@ -293,7 +293,10 @@ export class Queue {
     const known = [...counts.entries()].filter(([level, count]) => level !== LOSS_LEVEL && count > 0);
     const at = Math.round(this.#options.clock.now());
     const losses = known.map(([level, lost]) => ({
-      ...{ lost, bytes: bytes[level]!, from: at, to: at },
+      lost,
+      bytes: bytes[level]!,
+      from: at,
+      to: at,
       counts: { [priorityOf(level)]: lost },
     }));
     await this.#store.end();

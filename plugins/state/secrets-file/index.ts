@@ -16,8 +16,12 @@ export function makeSecretsFile(env: { readonly CREDENTIALS_DIRECTORY?: string }
       const { paths, sku } = await own.info();
       const { etc, var: state, run } = paths;
       const vault = await FileVault.open({
-        ...{ scope: host.scope, log: host.log, folder: join(state, 'secrets'), run },
-        ...{ key: { etc, credentials: env.CREDENTIALS_DIRECTORY }, simulated: sku.simulated },
+        scope: host.scope,
+        log: host.log,
+        folder: join(state, 'secrets'),
+        run,
+        key: { etc, credentials: env.CREDENTIALS_DIRECTORY },
+        simulated: sku.simulated,
       });
       const serving = await serveSecrets(host as never, { operations: table, manager }, vault);
       host.tap('health.collect', serving.health);

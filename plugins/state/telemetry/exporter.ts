@@ -300,7 +300,9 @@ export class Exporter {
     delete this.#shown.metrics;
     // Sums since the start: the newest of them says all.
     const messages = bodies.map((body, at) => ({
-      ...{ priority: 'low' as const, what: 'metrics', key: `metrics-${at}` },
+      priority: 'low' as const,
+      what: 'metrics',
+      key: `metrics-${at}`,
       body,
     }));
     await this.#put(queue, messages);

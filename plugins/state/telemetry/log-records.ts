@@ -99,7 +99,10 @@ function read(line: string, level: LogLevel, consent: ConsentLevel): LogRecord |
   };
   const [, severity] = SEVERITIES[level];
   return {
-    ...{ at: typeof time === 'number' ? time : 0, severity, text: level.toUpperCase(), attributes },
+    at: typeof time === 'number' ? time : 0,
+    severity,
+    text: level.toUpperCase(),
+    attributes,
     body: cut(typeof msg === 'string' ? msg : '', LONGEST_MESSAGE),
     ...traced(trace),
   };

@@ -14,7 +14,10 @@ const QUEUE: JsonSchema = exactly(
   {
     id: TEXT,
     to: { type: 'string', description: 'host and port' },
-    ...{ waiting: COUNT, bytes: COUNT, sent: COUNT, lost: COUNT },
+    waiting: COUNT,
+    bytes: COUNT,
+    sent: COUNT,
+    lost: COUNT,
     oldestAt: AT,
     trouble: exactly({ reason: TEXT, nextAt: AT }),
   },

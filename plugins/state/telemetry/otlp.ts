@@ -75,7 +75,8 @@ function metricOf({ name, kind, unit, description, bounds, points }: MetricData,
       ...about,
       gauge: {
         dataPoints: points.map((point) => ({
-          ...{ attributes: attributes(point.labels), timeUnixNano: times.timeUnixNano },
+          attributes: attributes(point.labels),
+          timeUnixNano: times.timeUnixNano,
           ...numberOf(point, whole),
         })),
       },
@@ -85,7 +86,8 @@ function metricOf({ name, kind, unit, description, bounds, points }: MetricData,
       ...about,
       sum: {
         dataPoints: points.map((point) => ({
-          ...{ attributes: attributes(point.labels), ...times },
+          attributes: attributes(point.labels),
+          ...times,
           ...numberOf(point, whole),
         })),
         aggregationTemporality: CUMULATIVE,
@@ -93,8 +95,12 @@ function metricOf({ name, kind, unit, description, bounds, points }: MetricData,
       },
     };
   const dataPoints = points.map(({ labels, value, count = 0, buckets = [] }) => ({
-    ...{ attributes: attributes(labels), ...times },
-    ...{ count: String(count), sum: value, bucketCounts: buckets.map(String), explicitBounds: bounds ?? [] },
+    attributes: attributes(labels),
+    ...times,
+    count: String(count),
+    sum: value,
+    bucketCounts: buckets.map(String),
+    explicitBounds: bounds ?? [],
   }));
   return { ...about, histogram: { dataPoints, aggregationTemporality: CUMULATIVE } };
 }
@@ -105,7 +111,10 @@ function numberOf({ value }: MetricPoint, whole: boolean): object {
 
 function recordOf({ at, severity, text, body, attributes: own, traceId, spanId }: LogRecord): object {
   return {
-    ...{ timeUnixNano: nanos(at), severityNumber: severity, severityText: text, body: { stringValue: body } },
+    timeUnixNano: nanos(at),
+    severityNumber: severity,
+    severityText: text,
+    body: { stringValue: body },
     attributes: attributes(own),
     ...(traceId !== undefined && { traceId }),
     ...(spanId !== undefined && { spanId }),

@@ -109,7 +109,9 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
     capability: 'system.logs',
     cli: [
       {
-        ...{ command: 'trace show', fixed: ['id'], hide: ['at'] },
+        command: 'trace show',
+        fixed: ['id'],
+        hide: ['at'],
         columns: [
           ['SPAN', '{tree}'],
           ['START', '{start}'],
@@ -120,7 +122,9 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
         ],
       },
       {
-        ...{ command: 'trace last', given: { id: LAST }, hide: ['at'] },
+        command: 'trace last',
+        given: { id: LAST },
+        hide: ['at'],
         columns: [
           ['SPAN', '{tree}'],
           ['START', '{start}'],
@@ -173,7 +177,10 @@ function shown({ span, tree }: ReturnType<typeof treeOf>[number], began: number)
   return {
     id: spanId,
     ...(parent !== undefined && { parent }),
-    ...{ name, tree, start: tenths(at - began), ms },
+    name,
+    tree,
+    start: tenths(at - began),
+    ms,
     ...(error !== undefined && { error }),
     ...(attributes && { attributes }),
     ...(link && { link: { traceId: link.traceId, spanId: link.spanId } }),

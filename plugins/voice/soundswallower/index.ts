@@ -25,7 +25,12 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
     for (const [index, language] of languages.entries()) {
       const model = await library.model(language);
       const pairs = new Pairs({
-        ...{ stays: library, open: Library.open, model, most: decoders, keepMs, scope: host.scope },
+        stays: library,
+        open: Library.open,
+        model,
+        most: decoders,
+        keepMs,
+        scope: host.scope,
       });
       const voice = { lexicon: await Lexicon.of(model), pairs };
       voices.set(language, voice);

@@ -334,7 +334,11 @@ export class Attention {
     const grammar = this.#grammar;
     return (frames, { partial, signal }) =>
       speech.transcribe(frames, {
-        ...{ language, partial, signal, stage: 'local', prefix: wake.map(({ phrase }) => phrase) },
+        language,
+        partial,
+        signal,
+        stage: 'local',
+        prefix: wake.map(({ phrase }) => phrase),
         ...(grammar && { grammar }),
       });
   }

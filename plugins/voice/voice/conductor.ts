@@ -260,7 +260,10 @@ export class Conductor implements Performer {
     const { outcome, code, say, followUp } = told;
     turn.told = told;
     this.#input({
-      ...{ kind: 'answer', turn: id, outcome, say: say !== undefined },
+      kind: 'answer',
+      turn: id,
+      outcome,
+      say: say !== undefined,
       ...(code && { code }),
       ...(followUp && { followUp: randomUUID() }),
     } as Input);

@@ -6,16 +6,19 @@ export class Measures {
   readonly meter = new Meter();
   readonly #stage = this.meter.histogram('device.voice.stage.duration', {
     description: 'Seconds of a stage of a turn: wake, endpoint, stt, intent, call, tts',
-    ...{ level: 'usage', why: 'Shows which stage makes an answer late' },
+    level: 'usage',
+    why: 'Shows which stage makes an answer late',
   });
   readonly #latency = this.meter.histogram('device.voice.latency', {
     description: 'Seconds of waiting for an answer, those of the wake phrase included',
-    ...{ level: 'usage', why: 'Shows whether the voice is quick enough to be used' },
+    level: 'usage',
+    why: 'Shows whether the voice is quick enough to be used',
   });
   readonly #turns = this.meter.counter('device.voice.turns', {
     unit: '{turn}',
     description: 'Turns by how they ended',
-    ...{ level: 'usage', why: 'Shows how often the voice is used, and how often it fails' },
+    level: 'usage',
+    why: 'Shows how often the voice is used, and how often it fails',
   });
 
   stage(name: string, ms: number): void {

@@ -91,7 +91,9 @@ export class Traces {
     this.#tracer.tell({
       ...context,
       ...(parent ? { parent: parent.spanId } : { root: true }),
-      ...{ name: 'voice.turn', began: row.began, ms: now - row.began },
+      name: 'voice.turn',
+      began: row.began,
+      ms: now - row.began,
       ...(outcome === 'failed' && { error: code ?? 'INTERNAL' }),
       attributes: Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as NonNullable<
         Span['attributes']

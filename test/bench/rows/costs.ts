@@ -42,7 +42,8 @@ interface Written {
 async function written(options: RunOptions): Promise<Written> {
   using works = new DisposableStack();
   const parts = (Object.keys(PARTS) as Part[]).map((part) => ({
-    ...{ part, samples: [] as Sample[] },
+    part,
+    samples: [] as Sample[],
     work: works.use(new Workload(PLUGINS, PARTS[part])),
   }));
   const firsts: Sample[] = [];

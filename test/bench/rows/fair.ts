@@ -41,7 +41,10 @@ const FLOODS: readonly (readonly [title: string, Flood | 'guest'])[] = [
   [
     '10,000 events of the operator',
     {
-      ...{ connections: 4, requests: 2_500, reads: true, unix: true },
+      connections: 4,
+      requests: 2_500,
+      reads: true,
+      unix: true,
       text: send('POST', '/events/publish', { topic: 'user.flood', payload: {} }),
     },
   ],

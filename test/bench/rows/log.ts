@@ -9,7 +9,9 @@ import { alternate, type Measured, type Row, type RunOptions } from '../harness.
 function writer(secrets?: number): () => void {
   const hooks = new HookRegistry();
   const { log, scan } = openLog({
-    ...{ to: '/dev/null', level: 'info', stderr: false },
+    to: '/dev/null',
+    level: 'info',
+    stderr: false,
     limits: { fileBytes: Number.MAX_SAFE_INTEGER },
   });
   scan.use(hooks.caller('log.line'));

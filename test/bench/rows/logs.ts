@@ -67,7 +67,8 @@ export const rows: readonly Row[] = [
       const us = (values: readonly number[]) => `${quartiles(values).median.toFixed(2)} us`;
       const beside = (values: readonly number[]): Measured => ({
         ...quartiles(values.map((value, at) => value / found.none[at]!)),
-        ...{ ours: us(values), theirs: us(found.none) },
+        ours: us(values),
+        theirs: us(found.none),
       });
       return {
         '20 secrets beside none': beside(found.some),

@@ -11,7 +11,11 @@ const LEVELS = ['inline', 'process'] as const;
 async function waited(isolation: (typeof LEVELS)[number], { quick }: RunOptions): Promise<Measured> {
   await using core = await startCore({
     plugins: {
-      ...{ operations: '*', identity: '*', system: '*', config: '*', 'secrets-file': '*' },
+      operations: '*',
+      identity: '*',
+      system: '*',
+      config: '*',
+      'secrets-file': '*',
       keeper: { version: '*', path: KEEPER, isolation },
     },
   });

@@ -28,7 +28,9 @@ const p95 = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Number.NaN;
 
 const single = (value: number, ours?: string): Measured => ({
-  ...{ q1: value, median: value, q3: value },
+  q1: value,
+  median: value,
+  q3: value,
   ...(ours === undefined ? {} : { ours }),
 });
 

@@ -23,7 +23,11 @@ const ports: Readonly<Record<string, SkuPlugin>> = {
 const handles = [{ name: 'flash', endpoint: 'spi0', cs: 0, speed: 8_000_000, mode: 0 }];
 await using core = await startCore({
   plugins: {
-    ...{ operations: '*', system: '*', endpoints: '*', cbp: '*', [port]: ports[port]! },
+    operations: '*',
+    system: '*',
+    endpoints: '*',
+    cbp: '*',
+    [port]: ports[port]!,
     spi: { version: '*', config: { handles } },
   },
 });

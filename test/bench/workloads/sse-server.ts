@@ -22,7 +22,10 @@ const SERVERS: Readonly<Record<string, () => Promise<Answer>>> = {
     const core = await startCore({
       logLevel: 'warn',
       plugins: {
-        ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', limits: '^1.0.0' },
+        operations: '^1.0.0',
+        identity: '^1.0.0',
+        system: '^1.0.0',
+        limits: '^1.0.0',
         events: { version: '^1.0.0', config: { streams: 128 } },
         http: '^1.0.0',
       },

@@ -87,8 +87,10 @@ export class VoiceRoom implements AsyncDisposable {
   /** There is noise from now on, over what is left of the noise from before. Resolves when the device is used to it. */
   async settle(around: Noise | undefined): Promise<void> {
     this.#noise = around && {
-      ...{ colour: around.colour, level: SPEECH_LEVEL / 10 ** (around.snr / 20) },
-      ...{ seed: 1, until: 0 },
+      colour: around.colour,
+      level: SPEECH_LEVEL / 10 ** (around.snr / 20),
+      seed: 1,
+      until: 0,
     };
     await this.#keepNoise();
     if (around) await sleep(NOISE_BEFORE_MS);
@@ -115,7 +117,8 @@ export class VoiceRoom implements AsyncDisposable {
     const span = (name: string) => turn.spans.find((one) => one.name === name)?.to;
     const [woke, spoke] = [span('wake'), span('tts')];
     return {
-      ...{ ...said, turn },
+      ...said,
+      turn,
       ...(woke === undefined ? {} : { wakeMs: Math.max(0, turn.at + woke - called) }),
       ...(spoke === undefined ? {} : { answerMs: Math.max(0, turn.at + spoke - asked) }),
     };

@@ -30,13 +30,19 @@ const LIVED: Partial<Record<Fate, number>> = { well: 4000, 'by-hand': 200, 'cras
 const GOOD: Slot = { state: 'good', version: '1.0.0', tries: 0 };
 const TRIAL: Slot = { state: 'trial', version: '1.1.0', tries: 0 };
 const device = (a: Slot, b: Slot, primary: SlotName = 'a'): Device => ({
-  ...{ record: newRecord({ a, b }, primary), boot: 1, uptime: 10, problems: {}, starts: [] },
+  record: newRecord({ a, b }, primary),
+  boot: 1,
+  uptime: 10,
+  problems: {},
+  starts: [],
 });
 
 /** One start and its end; `time` is kept over boots, in seconds. */
 function live(device: Device, fate: Fate, world: Partial<World> = {}): Choice {
   const choice = choose(device.record, {
-    ...{ boot: `boot ${device.boot}`, uptime: device.uptime, problem: (slot: SlotName) => device.problems[slot] },
+    boot: `boot ${device.boot}`,
+    uptime: device.uptime,
+    problem: (slot: SlotName) => device.problems[slot],
     ...world,
   });
   device.record = choice.record;

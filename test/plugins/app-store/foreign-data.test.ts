@@ -79,7 +79,11 @@ async function opened(root = mkdtempSync(join(top, 'root-')), later = false): Pr
     forget: async () => undefined,
   };
   const world: World = {
-    ...{ bench, root, data, asked, refuses: false },
+    bench,
+    root,
+    data,
+    asked,
+    refuses: false,
     read: (path) => asRoot(() => readFileSync(path, 'utf8')),
     async [Symbol.asyncDispose]() {
       await bench[Symbol.asyncDispose]();

@@ -14,7 +14,12 @@ const file = join(folder, 'a.app');
 writeFileSync(file, 'package');
 const HEARS: PromptItem = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };
 const PROMPT: Prompt = {
-  ...{ id: 'p1', kind: 'consent', subject: 'com.example.a', title: 'A', since: 0, until: 1 },
+  id: 'p1',
+  kind: 'consent',
+  subject: 'com.example.a',
+  title: 'A',
+  since: 0,
+  until: 1,
   what: [HEARS, { ...HEARS, capability: 'sensors.nfc', optional: true }],
 };
 const DONE = { id: 'com.example.a', version: '1.0.0', state: 'installed', capabilities: ['audio.capture'], hash: 'h' };

@@ -208,7 +208,12 @@ export async function startStore({
   await fake.refresh();
   await host.appear(operations, calls as never);
   const bench: StoreBench = {
-    ...{ host, apps: fake, store, consents: asked, changes: kept, state },
+    host,
+    apps: fake,
+    store,
+    consents: asked,
+    changes: kept,
+    state,
     place: join(state, 'app-store'),
     call: calls.call,
     about: (name, params) => calls.about(name, params),

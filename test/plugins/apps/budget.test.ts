@@ -117,20 +117,28 @@ async function measured(storage: 'stop' | 'warn', test: (bench: Measured) => Pro
   const failed: string[] = [];
   const changes: (BudgetChange & { readonly app: string })[] = [];
   const app = {
-    ...{ manifest: { id: ID, name: 'demo' }, budget: new AppBudget(LIMITS), folders, run: run as string | undefined },
+    manifest: { id: ID, name: 'demo' },
+    budget: new AppBudget(LIMITS),
+    folders,
+    run: run as string | undefined,
     async fail(reason: string) {
       failed.push(reason);
     },
   };
   const meter = new AppMeter({
-    ...{ scope: host.scope, log: host.log, supervisor, storage },
+    scope: host.scope,
+    log: host.log,
+    supervisor,
+    storage,
     apps: () => [app as unknown as App],
     publish: (event) => void changes.push(event),
   });
   meter.changed(app as unknown as App);
   try {
     await test({
-      ...{ changes, failed, clock },
+      changes,
+      failed,
+      clock,
       fill: (bytes) => writeFileSync(join(folders.data, 'file'), Buffer.alloc(bytes, 1)),
       takes: (more) => handles[0]?.takes(more),
       end() {

@@ -32,8 +32,13 @@ async function start(borrow?: Apps['borrow'], limits: typeof SMALL | undefined =
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
   const info = {
-    ...{ service: 'device', sku: { id: 'test', title: 'Test', simulated: true } },
-    ...{ core: { version: '1.0.0', api: '1.0.0' }, auth: 'token' as const, paths, startedAt: 0, grants: {} },
+    service: 'device',
+    sku: { id: 'test', title: 'Test', simulated: true },
+    core: { version: '1.0.0', api: '1.0.0' },
+    auth: 'token' as const,
+    paths,
+    startedAt: 0,
+    grants: {},
   };
   const table = new TestOperations();
   const host = await createTestHost(limits ? makeBackup(limits) : plugin, {
@@ -48,7 +53,10 @@ async function start(borrow?: Apps['borrow'], limits: typeof SMALL | undefined =
   });
   const data = (app: string, ...more: string[]) => join(paths.var, 'apps', app, 'data', ...more);
   return {
-    ...{ state: paths.var, table, host, data },
+    state: paths.var,
+    table,
+    host,
+    data,
     lay(app: string, path: string, text = ''): void {
       mkdirSync(dirname(data(app, path)), { recursive: true });
       writeFileSync(data(app, path), text);

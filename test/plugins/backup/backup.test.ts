@@ -32,7 +32,8 @@ describe('backup', { timeout: 300_000 }, () => {
       if (text !== '') assert.ok(!archive.includes(text.slice(0, 60)), `${path} stands in it for everybody`);
     const before = filesOf(other.state);
     assert.deepEqual(await other.restore(archive, { passphrase: 'long enough' }), {
-      ...{ files: Object.keys(STATE).length, restarts: true },
+      files: Object.keys(STATE).length,
+      restarts: true,
     });
     assert.deepEqual(other.acts, ['restart']);
     for (const [path, text] of Object.entries(before))

@@ -28,12 +28,13 @@ export async function start(sku = 'test', borrow?: Borrow, { transfer, root: pla
   const paths = { etc: join(root, 'etc'), var: join(root, 'var'), run: join(root, 'run') };
   for (const path of Object.values(paths)) mkdirSync(path, { recursive: true });
   const info = {
-    ...{
-      service: 'device',
-      sku: { id: sku, title: 'Test', simulated: true },
-      core: { version: '1.0.0', api: '1.0.0' },
-    },
-    ...{ auth: 'token' as const, paths, startedAt: 0, grants: {} },
+    service: 'device',
+    sku: { id: sku, title: 'Test', simulated: true },
+    core: { version: '1.0.0', api: '1.0.0' },
+    auth: 'token' as const,
+    paths,
+    startedAt: 0,
+    grants: {},
   };
   const acts: string[] = [];
   const table = new TestOperations();
@@ -48,7 +49,11 @@ export async function start(sku = 'test', borrow?: Borrow, { transfer, root: pla
     ],
   });
   return {
-    ...{ host, table, acts, state: paths.var, root },
+    host,
+    table,
+    acts,
+    state: paths.var,
+    root,
     async fetch(params: object) {
       const made = await table.run<{ backup: string; left: { path: string }[]; bytes: number }>(
         'system.backup',

@@ -140,7 +140,8 @@ describe('secrets of a sealed backup', { timeout: 300_000 }, () => {
     await one.set('cloud.token', TEXT);
     const answer = await other.restore((await one.fetch(PHRASE)).archive, PHRASE);
     assert.deepEqual(answer, {
-      ...{ files: Object.keys(STATE).length, restarts: true },
+      files: Object.keys(STATE).length,
+      restarts: true,
       secretsLeft: 'no plugin of this device keeps secrets',
     });
     finishPending(other.state);
@@ -182,7 +183,10 @@ describe('the program age of Debian', { skip: without('age') }, () => {
     // It asks a terminal, which script(1) is.
     const opens = (passphrase: string) =>
       spawnSync('script', ['-qec', 'age --decrypt --output x.tar x.backup', '/dev/null'], {
-        ...{ cwd: folder, input: `${passphrase}\n`, encoding: 'utf8', timeout: 60_000 },
+        cwd: folder,
+        input: `${passphrase}\n`,
+        encoding: 'utf8',
+        timeout: 60_000,
       });
     assert.notEqual(opens('another').status, 0);
     const { status, stdout } = opens(PHRASE.passphrase);

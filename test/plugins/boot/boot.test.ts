@@ -26,9 +26,25 @@ after(() => rmSync(folder, { recursive: true }));
 after(leakCheck());
 
 const REPORT: BootReport = {
-  ...{ form: 1, loader: 1, slot: 'a', version: '1.0.0', image: 'sha256:00', sku: 'tiny', safe: false, rung: 'normal' },
-  ...{ why: 'slot a is good', tries: 0, primary: 'a', slots: newRecord({}).slots, repaired: [], problems: [] },
-  ...{ verify: 'full', ms: { node: 40, record: 1, verify: 150, write: 2 }, waited: 0, boot: 'x', uptime: 5 },
+  form: 1,
+  loader: 1,
+  slot: 'a',
+  version: '1.0.0',
+  image: 'sha256:00',
+  sku: 'tiny',
+  safe: false,
+  rung: 'normal',
+  why: 'slot a is good',
+  tries: 0,
+  primary: 'a',
+  slots: newRecord({}).slots,
+  repaired: [],
+  problems: [],
+  verify: 'full',
+  ms: { node: 40, record: 1, verify: 150, write: 2 },
+  waited: 0,
+  boot: 'x',
+  uptime: 5,
 };
 const SAFE: BootReport = { ...REPORT, safe: true, rung: 'safe', why: 'slot a ended 5 times', pause: 600 };
 const REMEDY = 'Install an update that is good, or say that it was seen: devicectl boot seen';
@@ -92,7 +108,9 @@ describe('where no boot loader started the Core', () => {
   test('it says so in one line, and costs nothing', async () => {
     const { host, call, health, clock } = await booted();
     assert.deepEqual(await call('boot.status'), {
-      ...{ loader: false, why: 'no boot loader started this Core', safe: false },
+      loader: false,
+      why: 'no boot loader started this Core',
+      safe: false,
       acts: ['restart', 'reboot', 'powerOff'],
     });
     const { components, warnings } = await health();
@@ -219,7 +237,13 @@ describe('a slot that the loader left', () => {
 
 describe('the slots', () => {
   const NOW = {
-    ...{ name: 'b', booted: false, primary: true, state: 'trial', version: '1.1.0', image: 'sha256:01', tries: 0 },
+    name: 'b',
+    booted: false,
+    primary: true,
+    state: 'trial',
+    version: '1.1.0',
+    image: 'sha256:01',
+    tries: 0,
   } as const;
   const told = { provider: 'files', slots: [NOW], primary: 'b', rung: 'normal', floor: { time: 0 }, writer: 'helper' };
 
@@ -229,7 +253,8 @@ describe('the slots', () => {
       async () => told,
       {
         slots: { b: { state: 'trial', version: '1.1.0', image: 'sha256:01', tries: 0 } },
-        ...{ primary: 'b', slotsAsOf: 'now' },
+        primary: 'b',
+        slotsAsOf: 'now',
       },
     ],
     [

@@ -69,7 +69,8 @@ describe('the trace of the bridge', () => {
     const lines: (Traced & { lost: number })[] = [];
     let open = Promise.withResolvers<void>();
     const channel: StreamChannel = {
-      ...{ id: '1', signal: over.signal },
+      id: '1',
+      signal: over.signal,
       incoming: (async function* () {
         // It says nothing.
       })(),

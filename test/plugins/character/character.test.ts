@@ -84,7 +84,10 @@ async function start(
   });
   await eventually(() => screen.figure !== undefined, 'the drawing');
   return {
-    ...{ host, screen, voice: talker, levels },
+    host,
+    screen,
+    voice: talker,
+    levels,
     wake: () => host.publish('audio.wake', { turn: 't1', wakeword: 'hey computer', score: 1, source: 'wake' }),
     state: (state: string, turn?: string) => host.publish('audio.state', { state, ...(turn && { turn }) }),
     heard: (text: string, stage = 'local', kind = 'partial') =>
@@ -177,7 +180,8 @@ describe('the plugin character', () => {
     await device.shows('“what is on”', 'Stays on this device');
     device.heard('what is on tomorrow', 'local', 'final');
     device.voice.knows({
-      ...{ heard: 'what is on tomorrow', stage: 'local' },
+      heard: 'what is on tomorrow',
+      stage: 'local',
       plan: { intent: 'com.example.agenda.today', title: 'Today', slots: {}, text: '', mayGoOn: false },
     });
     device.state('thinking', 't1');

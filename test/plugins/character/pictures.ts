@@ -30,7 +30,8 @@ describe('pictures of the character', { skip: NO_PICTURES }, () => {
     keeps('expressions', 'its six expressions', () => FACES, { pose: IDLE, at: 1_000 });
     for (const [index, [view, state]] of TURN.entries())
       keeps(`turn-${SECONDS[index]}s`, `a turn after ${SECONDS[index]} s`, () => turn(view, 'en', 1), {
-        ...{ at: 1_000, pose: { state, expression: 'neutral' } },
+        at: 1_000,
+        pose: { state, expression: 'neutral' },
         levels: state === 'speaking' ? [{ at: 990, rms: 0.2, brightness: 0.06 }] : [],
       });
   }
@@ -39,7 +40,9 @@ describe('pictures of the character', { skip: NO_PICTURES }, () => {
     const [view, state] = TURN.at(-1)!;
     const surroundings = { textScale: 2, locale: 'de-DE' };
     const picture = await painted(turn({ ...view, stage: 'cloud' }, 'de', 2), {
-      ...{ surroundings, at: 1_000, pose: { state, expression: 'neutral' } },
+      surroundings,
+      at: 1_000,
+      pose: { state, expression: 'neutral' },
     });
     await assertPicture('character/turn-large', picture);
   });

@@ -8,7 +8,8 @@ import { runs } from '../../fixtures/runs.ts';
 
 const claims = (...ids: string[]) => ids.map((id) => ({ id, reason: `for ${id}` }));
 const uses = (used: string[], refused: string[] = [], stored = false) => ({
-  ...{ used, stored },
+  used,
+  stored,
   refused: refused.map((capability) => ({ capability, hint: '' })),
 });
 

@@ -200,18 +200,22 @@ describe('words become params', () => {
     const json = fc.jsonValue({ maxDepth: 2 });
     const params = fc.record(
       {
-        ...{ name: text, count: fc.integer({ min: -5, max: 500 }), wide: fc.boolean(), payload: base64 },
-        ...{ ratio: fc.double({ noNaN: true, noDefaultInfinity: true }), mode: fc.constantFrom(0, 1, 'keep', null) },
-        ...{ tags: fc.array(word, { minLength: 1, maxLength: 3 }), sizes: fc.array(fc.integer(), { minLength: 1 }) },
-        ...{
-          note: base64,
-          options: fc.dictionary(
-            text.filter((key) => key !== '__proto__'),
-            json,
-          ),
-          anything: json,
-          json: fc.boolean(),
-        },
+        name: text,
+        count: fc.integer({ min: -5, max: 500 }),
+        wide: fc.boolean(),
+        payload: base64,
+        ratio: fc.double({ noNaN: true, noDefaultInfinity: true }),
+        mode: fc.constantFrom(0, 1, 'keep', null),
+        tags: fc.array(word, { minLength: 1, maxLength: 3 }),
+        sizes: fc.array(fc.integer(), { minLength: 1 }),
+
+        note: base64,
+        options: fc.dictionary(
+          text.filter((key) => key !== '__proto__'),
+          json,
+        ),
+        anything: json,
+        json: fc.boolean(),
       },
       { requiredKeys: ['name', 'count', 'wide', 'payload'] },
     );

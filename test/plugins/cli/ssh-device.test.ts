@@ -27,7 +27,8 @@ async function machine(run = '/run/device'): Promise<{ ssh: FakeSsh; core: FakeC
   mkdirSync(dirname(ssh.remote(run)), { recursive: true });
   symlinkSync(core.root, ssh.remote(run));
   return {
-    ...{ ssh, core },
+    ssh,
+    core,
     async [Symbol.asyncDispose]() {
       await core[Symbol.asyncDispose]();
       ssh[Symbol.dispose]();

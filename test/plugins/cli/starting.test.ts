@@ -8,8 +8,10 @@ import { devicectl } from './run-devicectl.ts';
 
 describe('a device that is still starting', () => {
   const STARTING = {
-    ...{ ok: false, error: 'UNAVAILABLE: cannot reach /health: plugins that may bring it are starting: voice' },
-    ...{ code: 'UNAVAILABLE', details: { starting: true, retryAfterMs: 50 } },
+    ok: false,
+    error: 'UNAVAILABLE: cannot reach /health: plugins that may bring it are starting: voice',
+    code: 'UNAVAILABLE',
+    details: { starting: true, retryAfterMs: 50 },
   };
   /** Answers so many times that it starts. */
   const late = (times: number, answer: object) => {

@@ -61,7 +61,10 @@ describe('devicectl that sends a file', () => {
 
   test('says what the Core says that refuses it early', async () => {
     const row = {
-      ...{ name: 'test.upload', summary: 'upload', errors: [], rpc: false },
+      name: 'test.upload',
+      summary: 'upload',
+      errors: [],
+      rpc: false,
       params: { type: 'object', properties: { file: { type: 'string' } } },
       result: { type: 'object' },
       rest: { method: 'POST', path: '/uploads', raw: true, bodyLimit: 2 * BYTES },

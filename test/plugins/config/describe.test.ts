@@ -167,7 +167,8 @@ suite('what each setting is', () => {
     let pages = 0;
     do {
       const answer: { keys: readonly Key[]; next?: string } = await started.table.run('config.describe', {
-        ...{ limit: 120, ...(after !== undefined && { after }) },
+        limit: 120,
+        ...(after !== undefined && { after }),
       });
       for (const { section, key } of answer.keys) seen.add(`${section.id} ${key}`);
       after = answer.next;
@@ -237,7 +238,10 @@ class Lamp {
   refuses: 'check' | 'apply' | undefined;
   readonly settings = async (): Promise<readonly PluginSettings[]> => [
     {
-      ...{ id: 'lamp', summary: 'Light', given: { watts: 40 }, inForce: { watts: 40, mode: { name: 'soft' } } },
+      id: 'lamp',
+      summary: 'Light',
+      given: { watts: 40 },
+      inForce: { watts: 40, mode: { name: 'soft' } },
       schema: {
         type: 'object',
         additionalProperties: false,

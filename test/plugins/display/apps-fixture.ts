@@ -26,8 +26,16 @@ export class FakeApps {
     if (state === undefined) throw new CoreError('APP_NOT_FOUND', { app: id });
     const title = id === AGENDA ? 'Agenda' : 'Radio';
     return {
-      ...{ id, name: title.toLowerCase(), version: '1.0.0', title, state, since: 0, restarts: 0 },
-      ...{ capabilities: [], denied: [], leftOut: [] },
+      id,
+      name: title.toLowerCase(),
+      version: '1.0.0',
+      title,
+      state,
+      since: 0,
+      restarts: 0,
+      capabilities: [],
+      denied: [],
+      leftOut: [],
     };
   }
 

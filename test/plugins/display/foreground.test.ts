@@ -113,7 +113,9 @@ test('a surface under a prompt is covered and stands still; a hidden one is not 
 test('an app draws in its layer alone, below toasts and the indicator of the microphone', async () => {
   await using bench = await bootApps(ALL);
   await bench.as('system-view').put({
-    ...{ id: 'mic', layer: 'system', scene: scene('mic') },
+    id: 'mic',
+    layer: 'system',
+    scene: scene('mic'),
     box: { x: 672, y: 0, w: 48, h: 48 },
   });
   await bench.as('notify').put({ id: 't', layer: 'toast', scene: scene('toast'), box: { x: 0, y: 0, w: 720, h: 96 } });

@@ -198,7 +198,9 @@ test('touch targets are listed with their place, and left out under another surf
     ['at {8}', 'Aside'],
   );
   await bench.as('system-view').put({
-    ...{ id: 'p', layer: 'prompt', box: { x: 0, y: 0, w: 720, h: 720 } },
+    id: 'p',
+    layer: 'prompt',
+    box: { x: 0, y: 0, w: 720, h: 720 },
     scene: { scene: 1, background, nodes: [{ ...rect, x: 0, y: 200, tap: 'yes', label: 'Allow' }] },
   });
   const asked = await bench.run('operator', 'display.describe', { targets: true });
@@ -212,14 +214,24 @@ test('surfaces are listed from above with whose they are, and what their frames 
   await bench.shows(['home', 'mine']);
   const surface = `app:${AGENDA}`;
   bench.renderer.opening?.report({
-    ...{ frames: 10, cpuMs: 25.004, pixels: 100, ms: 1_000.4, missingGlyphs: [] },
+    frames: 10,
+    cpuMs: 25.004,
+    pixels: 100,
+    ms: 1_000.4,
+    missingGlyphs: [],
     surfaces: [{ surface, frames: 10, cpuMs: 20 }],
   });
   const { surfaces, report } = await bench.run('operator', 'display.surfaces');
   assert.deepEqual(surfaces, [
     {
-      ...{ id: surface, layer: 'app', version: 1, state: 'foreground' },
-      ...{ app: AGENDA, budgetMs: 8, frames: 10, cpuMs: 20 },
+      id: surface,
+      layer: 'app',
+      version: 1,
+      state: 'foreground',
+      app: AGENDA,
+      budgetMs: 8,
+      frames: 10,
+      cpuMs: 20,
     },
     { id: 'home:main', layer: 'home', version: 1, state: 'foreground' },
   ]);
@@ -363,7 +375,11 @@ test('a scene that costs too much is slowed down, then closed, and the app is na
   const surface = `app:${AGENDA}`;
   const report = (frames: number, cpuMs: number) =>
     bench.renderer.opening?.report({
-      ...{ frames, cpuMs, pixels: 0, ms: 1_000, missingGlyphs: [] },
+      frames,
+      cpuMs,
+      pixels: 0,
+      ms: 1_000,
+      missingGlyphs: [],
       surfaces: [{ surface, frames, cpuMs }],
     });
   report(1, 400);

@@ -68,11 +68,16 @@ async function telling(): Promise<Bench & { readonly telling: TellingRenderer }>
 }
 
 const code = (fadeMs?: number) => ({
-  ...{ id: 'home', layer: 'home', scene: scene(CODE), sensitive: true },
+  id: 'home',
+  layer: 'home',
+  scene: scene(CODE),
+  sensitive: true,
   ...(fadeMs === undefined ? {} : { fadeMs }),
 });
 const home = (text: string, fadeMs?: number) => ({
-  ...{ id: 'home', layer: 'home', scene: scene(text) },
+  id: 'home',
+  layer: 'home',
+  scene: scene(text),
   ...(fadeMs === undefined ? {} : { fadeMs }),
 });
 

@@ -16,8 +16,12 @@ const PANEL = { version: '^1.0.0', config: { width: 360, height: 360 } };
 const PICTURES = { ms: 30_000, every: 100 };
 
 const SKU = {
-  ...{ operations: '^1.0.0', limits: '^1.0.0', 'panel-sim': PANEL, display: '^1.0.0' },
-  ...{ 'render-skia': '^1.0.0', 'render-soft': '^1.0.0' },
+  operations: '^1.0.0',
+  limits: '^1.0.0',
+  'panel-sim': PANEL,
+  display: '^1.0.0',
+  'render-skia': '^1.0.0',
+  'render-soft': '^1.0.0',
 };
 
 function addonMissing(): string | false {

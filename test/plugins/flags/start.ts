@@ -23,8 +23,11 @@ const quiet: Logger = {
 export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/state/flags.yaml');
 export const SHORT: FlagDeclaration = { type: 'boolean', default: false, description: 'answers in few words' };
 export const LIMIT: FlagDeclaration = {
-  ...{ type: 'integer', default: 3, description: 'tries' },
-  ...{ minimum: 1, maximum: 9 },
+  type: 'integer',
+  default: 3,
+  description: 'tries',
+  minimum: 1,
+  maximum: 9,
 };
 
 export async function start(
@@ -65,7 +68,14 @@ export async function start(
     ],
   });
   return {
-    ...{ host, table, store, paths, root, problems, told, flags: host.service(flags) },
+    host,
+    table,
+    store,
+    paths,
+    root,
+    problems,
+    told,
+    flags: host.service(flags),
     install(plugins: readonly Pick<PluginSettings, 'flags' | 'id'>[]) {
       installed = plugins;
       host.publish('plugin.changed', { result: 'applied' });

@@ -28,8 +28,15 @@ export const NOW = Date.UTC(2026, 10, 22, 19, 41);
 
 export function notification(more: Partial<Notification> = {}): Notification {
   return {
-    ...{ id: 'n1', kind: 'toast', app: 'com.example.agenda', title: 'Agenda', text: 'Dentist at half past eight' },
-    ...{ level: 'info', at: NOW - 600_000, state: 'shown', count: 1 },
+    id: 'n1',
+    kind: 'toast',
+    app: 'com.example.agenda',
+    title: 'Agenda',
+    text: 'Dentist at half past eight',
+    level: 'info',
+    at: NOW - 600_000,
+    state: 'shown',
+    count: 1,
     ...more,
   };
 }
@@ -197,7 +204,11 @@ export async function boot(options: BootOptions = {}): Promise<Bench> {
     ],
   });
   return Object.assign(bench, {
-    ...{ host, screen, clock, asked, sound },
+    host,
+    screen,
+    clock,
+    asked,
+    sound,
     timers: (state: Partial<TimersState>) => {
       times = { ...times, ...state };
       for (const listener of [...timed]) listener(times);

@@ -354,7 +354,8 @@ describe('a client that asks for much', () => {
 
   it('is waited for while it takes something, however large the piece', async () => {
     const connections = new Connections({ peerOf: async () => undefined } as unknown as Identity, quiet, {
-      ...{ maxConnections: 8, maxConnectionsPerOwner: 8 },
+      maxConnections: 8,
+      maxConnectionsPerOwner: 8,
     });
     const server = createServer((socket) => {
       socket.on('error', () => undefined);

@@ -9,7 +9,14 @@ import { type Front, startFront } from './front.ts';
 const OBJECT = { type: 'object' } as const;
 const row = (name: string, rest: Operation['rest'], run: Operation['run'], more: object = {}) =>
   ({
-    ...{ name, summary: name, anonymous: true, errors: [], params: OBJECT, result: OBJECT, rest, run },
+    name,
+    summary: name,
+    anonymous: true,
+    errors: [],
+    params: OBJECT,
+    result: OBJECT,
+    rest,
+    run,
     ...more,
   }) as Operation<never, unknown>;
 const left = async (_: unknown, { deadline }: CallContext) => ({ left: deadline - steadyMs() });

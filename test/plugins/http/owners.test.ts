@@ -33,19 +33,32 @@ async function front(owners: readonly Owned[], config: object = {}) {
   const gone: ((app: string) => void)[] = [];
   const table = await createTestHost(operationsPlugin, { manifest: manifest('operations') });
   table.service(operations).add({
-    ...{ name: 'test.hello', summary: 'says hello', anonymous: true, errors: [] },
-    ...{ params: { type: 'object' }, result: { type: 'object' }, rest: { method: 'GET', path: '/hello' } },
+    name: 'test.hello',
+    summary: 'says hello',
+    anonymous: true,
+    errors: [],
+    params: { type: 'object' },
+    result: { type: 'object' },
+    rest: { method: 'GET', path: '/hello' },
     run: async () => ({}),
   });
   table.service(operations).add({
-    ...{ name: 'test.mine', summary: 'for callers that are known', errors: [] },
-    ...{ params: { type: 'object' }, result: { type: 'object' }, rest: { method: 'GET', path: '/mine' } },
+    name: 'test.mine',
+    summary: 'for callers that are known',
+    errors: [],
+    params: { type: 'object' },
+    result: { type: 'object' },
+    rest: { method: 'GET', path: '/mine' },
     run: async () => ({}),
   });
   let begun = 0;
   table.service(operations).add({
-    ...{ name: 'test.slow', summary: 'answers when nobody waits any more', errors: [] },
-    ...{ params: { type: 'object' }, result: { type: 'object' }, rest: { method: 'GET', path: '/slow' } },
+    name: 'test.slow',
+    summary: 'answers when nobody waits any more',
+    errors: [],
+    params: { type: 'object' },
+    result: { type: 'object' },
+    rest: { method: 'GET', path: '/slow' },
     async run(_: object, { signal }) {
       begun++;
       await once(signal, 'abort');

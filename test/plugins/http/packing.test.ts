@@ -19,7 +19,12 @@ const noLeaks = leakCheck();
 const LIST = Object.freeze({ rows: Array.from({ length: 600 }, (_, n) => ({ n, text: 'naïve ☕ 🙂' })) });
 const row = (name: string, result: () => unknown, more: object = {}): Operation<never, unknown> =>
   ({
-    ...{ name, summary: name, anonymous: true, params: { type: 'object' }, result: {}, errors: [] },
+    name,
+    summary: name,
+    anonymous: true,
+    params: { type: 'object' },
+    result: {},
+    errors: [],
     rest: { method: 'GET', path: `/${name.replace('.', '-')}`, ...more },
     run: async () => result(),
   }) as Operation<never, unknown>;

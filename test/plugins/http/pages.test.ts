@@ -275,8 +275,13 @@ test('a request for an unknown protocol is answered in HTTP', async () => {
 
 test('a viewer may look and sign in, and change nothing', async () => {
   const row = (name: string, method: 'GET' | 'POST') => ({
-    ...{ name, summary: name, params: { type: 'object' }, result: { type: 'object' }, errors: [] },
-    ...{ rest: { method, path: `/${name.replace('.', '/')}` }, run: async () => ({ done: true }) },
+    name,
+    summary: name,
+    params: { type: 'object' },
+    result: { type: 'object' },
+    errors: [],
+    rest: { method, path: `/${name.replace('.', '/')}` },
+    run: async () => ({ done: true }),
   });
   await using front = await startFront([row('kettle.look', 'GET'), row('kettle.boil', 'POST')]);
   const signIn = async (role: 'viewer' | 'operator') =>

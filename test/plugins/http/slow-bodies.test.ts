@@ -20,21 +20,29 @@ const released: { go: () => void } = { go: () => assert.fail('nobody waits') };
 const row = (operation: object) => operation as Operation<never, unknown>;
 const ROWS = [
   row({
-    ...{ name: 'test.upload', summary: 'upload', errors: [], rpc: false },
+    name: 'test.upload',
+    summary: 'upload',
+    errors: [],
+    rpc: false,
     params: { type: 'object', properties: { file: { type: 'string' } } },
     result: { type: 'object' },
     rest: { method: 'POST', path: '/uploads', raw: true, bodyLimit: LIMIT },
     run: async ({ file }: { file: string }) => ({ bytes: readFileSync(file).length }),
   }),
   row({
-    ...{ name: 'test.set', summary: 'set', errors: [] },
+    name: 'test.set',
+    summary: 'set',
+    errors: [],
     params: { type: 'object', properties: { value: { type: 'string' } } },
     result: { type: 'object' },
     rest: { method: 'PUT', path: '/set', bodyLimit: LIMIT },
     run: async ({ value }: { value: string }) => ({ letters: value.length }),
   }),
   row({
-    ...{ name: 'test.wait', summary: 'wait', errors: [], timeoutMs: 86_400_000 },
+    name: 'test.wait',
+    summary: 'wait',
+    errors: [],
+    timeoutMs: 86_400_000,
     params: { type: 'object', properties: {} },
     result: { type: 'object' },
     rest: { method: 'GET', path: '/wait' },

@@ -111,7 +111,12 @@ test('a client that is answered over TCP finds the Unix socket there, and after 
 /** Plugins of a folder each: `slow` adds an operation when the test lets it, `stuck` waits for a service that nobody has. */
 function withSlowPlugins(): string {
   const manifest = (id: string, requires: object) => ({
-    ...{ id, version: '1.0.0', summary: 'for a test', api: '^1.0.0', main: 'index.js', requires },
+    id,
+    version: '1.0.0',
+    summary: 'for a test',
+    api: '^1.0.0',
+    main: 'index.js',
+    requires,
   });
   const operation = `{
     name: 'slow.ask', summary: 'is there late', params: { type: 'object' }, result: { type: 'object' }, errors: [],

@@ -20,7 +20,9 @@ async function started(info?: DeviceInfo) {
   const host = await createTestHost(plugin, { manifest, clock: virtualClock(), services });
   const service = host.service(sessions);
   return {
-    ...{ host, service, file: join(host.device.paths.var, 'browsers/keys.json') },
+    host,
+    service,
+    file: join(host.device.paths.var, 'browsers/keys.json'),
     who: (token: string) => host.service(identity).authenticate({ transport: 'tcp', token }),
     sign: async (own: KeyOfBrowser, id: string) => own.proof(id, (await service.challenge(id, HERE)).challenge),
     keep: async (own: KeyOfBrowser) => service.open((await service.invite('operator')).code, 'Firefox', own.key),

@@ -16,7 +16,9 @@ async function start(inputs: Inputs, { config = {}, virtual = false } = {}) {
   const table = new TestOperations();
   const clock = virtual ? virtualClock() : undefined;
   const host = await createTestHost(plugin, {
-    ...{ manifest: MANIFEST, config, ...(clock && { clock }) },
+    manifest: MANIFEST,
+    config,
+    ...(clock && { clock }),
     services: [
       [operations, table],
       [inputsRef, inputs],

@@ -22,7 +22,10 @@ const SLOTS: Readonly<Record<string, SlotType>> = {
   note: { kind: 'open' },
 };
 const LIGHT = {
-  ...{ id: 'test.light', title: 'Light', language: 'en', slots: SLOTS },
+  id: 'test.light',
+  title: 'Light',
+  language: 'en',
+  slots: SLOTS,
   sentences: ['light in the {room}', 'light in the {room} at {level}', 'note {note}'],
 };
 

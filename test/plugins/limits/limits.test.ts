@@ -51,12 +51,18 @@ describe('limits', () => {
     { what: 'everything of the operator', ...REGISTER, times: 50, caller: OPERATOR, burst: Infinity },
     {
       what: 'twenty times as much when generous',
-      ...{ operation: 'functions.register', times: 220, burst: 200, perMinute: 200 },
+      operation: 'functions.register',
+      times: 220,
+      burst: 200,
+      perMinute: 200,
       config: { generous: true },
     },
     {
       what: 'what the device configures',
-      ...{ operation: 'a.b', times: 9, burst: 3, perMinute: 1 },
+      operation: 'a.b',
+      times: 9,
+      burst: 3,
+      perMinute: 1,
       config: { operations: { 'a.b': { perMinute: 1, burst: 3 } } },
     },
   ];

@@ -26,7 +26,9 @@ async function start(context: TestContext) {
   const { log, control } = openLog({ to: file, level: 'info', stderr: false });
   const receiver = { now: listen(socket) };
   const host = await createTestHost(plugin, {
-    ...{ manifest: MANIFEST, config: { socket }, clock },
+    manifest: MANIFEST,
+    config: { socket },
+    clock,
     services: [[logControl, control]],
   });
   context.after(async () => {
@@ -45,7 +47,8 @@ async function start(context: TestContext) {
   const health = async () => {
     const warnings: string[] = [];
     const report: HealthReport = {
-      ...{ add: () => undefined, bridge: () => undefined },
+      add: () => undefined,
+      bridge: () => undefined,
       warn: (code) => warnings.push(code),
     };
     await host.hook('health.collect').promise(report);
@@ -66,8 +69,13 @@ describe('the journal', () => {
     const { CORE_TIME, ...members } = first!;
     assert.ok(Math.abs(Number(CORE_TIME) - Date.now()) < 60_000);
     assert.deepEqual(members, {
-      ...{ MESSAGE: 'the bus is busy', PRIORITY: '4', SYSLOG_IDENTIFIER: 'device-core', CORE_PLUGIN: 'spi' },
-      ...{ CORE_TRACE: 'ab'.repeat(16), MESSAGE_ID: messageId('BUSY'), CORE_CODE: 'BUSY' },
+      MESSAGE: 'the bus is busy',
+      PRIORITY: '4',
+      SYSLOG_IDENTIFIER: 'device-core',
+      CORE_PLUGIN: 'spi',
+      CORE_TRACE: 'ab'.repeat(16),
+      MESSAGE_ID: messageId('BUSY'),
+      CORE_CODE: 'BUSY',
       CORE_FIELDS: '{"code":"BUSY","left":3}',
     });
     assert.deepEqual(

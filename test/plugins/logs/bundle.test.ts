@@ -20,13 +20,11 @@ const hide = async (texts: readonly string[]) =>
 
 function answers(logs: Fixture, name: string, run: Operation<never, unknown>['run'], capability?: string): void {
   logs.table.add({
-    ...{
-      name,
-      summary: name,
-      params: { type: 'object', additionalProperties: true },
-      result: { type: 'object' },
-      errors: [],
-    },
+    name,
+    summary: name,
+    params: { type: 'object', additionalProperties: true },
+    result: { type: 'object' },
+    errors: [],
     ...(capability && { capability }),
     run,
   });

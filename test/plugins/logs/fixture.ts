@@ -30,7 +30,10 @@ export async function startLogs(
   const control = new CoreLogControl('info', undefined);
   for (const id of ['core', 'spi']) control.component(id);
   const host = await createTestHost(plugin, {
-    ...{ manifest: MANIFEST, config, ...(clock && { clock }), ...(isolation && { isolation }) },
+    manifest: MANIFEST,
+    config,
+    ...(clock && { clock }),
+    ...(isolation && { isolation }),
     services: [
       [operations, table],
       [logControl, control],

@@ -49,7 +49,8 @@ const archiveOf = (folder: string): string => {
 
 function image(...words: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [DEVICECTL, 'image', ...words], {
-    ...{ encoding: 'utf8', cwd: FOLDER },
+    encoding: 'utf8',
+    cwd: FOLDER,
   });
   return { status, stdout, stderr };
 }
@@ -196,8 +197,10 @@ suite('reading images', () => {
 
   test('inspect, diff and sbom say what there is', () => {
     const next = tinyImage({
-      ...{ version: '1.1.0', files: { 'lib/a.js': 'two', 'sbom.json': '{"bomFormat":"CycloneDX"}' } },
-      ...{ plugins: { http: '1.0.0' }, state: { 'changes/*.json': { reads: [1, 2], writes: 2 } } },
+      version: '1.1.0',
+      files: { 'lib/a.js': 'two', 'sbom.json': '{"bomFormat":"CycloneDX"}' },
+      plugins: { http: '1.0.0' },
+      state: { 'changes/*.json': { reads: [1, 2], writes: 2 } },
     });
     const [one, two] = [TINY.folder(fresh()), archiveOf(next.folder(fresh()))];
     assert.match(image('inspect', one).stdout, /tiny 1\.0\.0 for linux .*\n.*1 signatures\n.*5 files, 4\.19 MB/);

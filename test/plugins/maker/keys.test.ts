@@ -9,8 +9,14 @@ import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
 
 const IMAGE: Image = {
   image: 1,
-  ...{ sku: 'kiosk', version: '1.0.0', platform: { os: 'linux', arch: 'x64', libc: 'glibc' }, builtAt: 1_800_000_000 },
-  ...{ plugins: {}, minLoader: 1, state: {}, severity: 'normal' },
+  sku: 'kiosk',
+  version: '1.0.0',
+  platform: { os: 'linux', arch: 'x64', libc: 'glibc' },
+  builtAt: 1_800_000_000,
+  plugins: {},
+  minLoader: 1,
+  state: {},
+  severity: 'normal',
   files: [{ path: 'kernel/start.js', mode: 0o644, size: 1, sha256: 'a'.repeat(64) }],
 };
 

@@ -45,7 +45,8 @@ export class Reader implements Disposable {
       return Buffer.from(hex, 'hex');
     };
     return new Updater({
-      ...{ metadataDir: this.#state, metadataBaseUrl: 'http://reader.invalid/' },
+      metadataDir: this.#state,
+      metadataBaseUrl: 'http://reader.invalid/',
       fetcher: { downloadBytes: read, downloadFile: () => Promise.reject(new Error('not here')) },
     });
   }

@@ -72,7 +72,7 @@ describe('a text of a secret beside the labels', () => {
   const hide = async (all: readonly string[]) => all.map((text) => text.replaceAll(SECRET, '[secret]'));
   const one = (more: object): MetricSource => ({
     collect: async () => [
-      { ...{ name: 'device.test', kind: 'counter', unit: '1', ...USAGE, points: [{ labels: {}, value: 1 }] }, ...more },
+      { name: 'device.test', kind: 'counter', unit: '1', ...USAGE, points: [{ labels: {}, value: 1 }], ...more },
     ],
   });
   const outside = (host: Awaited<ReturnType<typeof start>>['host']) =>

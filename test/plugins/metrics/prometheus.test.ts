@@ -12,7 +12,11 @@ after(leakCheck());
 
 const USAGE = { description: 'what it is', level: 'usage', why: 'because' } as const;
 const metric = (name: string, more: object = {}): MetricData => ({
-  ...{ name, kind: 'counter', unit: '1', ...USAGE, points: [{ labels: {}, value: 1 }] },
+  name,
+  kind: 'counter',
+  unit: '1',
+  ...USAGE,
+  points: [{ labels: {}, value: 1 }],
   ...more,
 });
 
@@ -62,12 +66,13 @@ describe('the text for Prometheus', () => {
     });
     const name = fc.constantFrom('a.b', 'a_b', 'a.b.total', 'a.b.count', 'a.b.sum', 'a\nb', '', 'x.seconds', 'A');
     const one = fc.record({
-      ...{
-        name,
-        kind: fc.constantFrom('counter', 'gauge', 'histogram', 'x'),
-        unit: fc.constantFrom('1', 's', 'By', '{a}', ' '),
-      },
-      ...{ description: text, why: text, level: fc.constant('usage'), bounds: fc.constantFrom([1], [1, 2], [2, 1]) },
+      name,
+      kind: fc.constantFrom('counter', 'gauge', 'histogram', 'x'),
+      unit: fc.constantFrom('1', 's', 'By', '{a}', ' '),
+      description: text,
+      why: text,
+      level: fc.constant('usage'),
+      bounds: fc.constantFrom([1], [1, 2], [2, 1]),
       points: fc.array(point, { maxLength: 3 }),
     });
     fc.assert(

@@ -6,7 +6,10 @@ import { part } from '../../fixtures/scope.ts';
 await using listener = part();
 const heard = Promise.withResolvers<Uint8Array>();
 await listenNetlink({
-  ...{ scope: listener.scope, from: 'route', hear: heard.resolve, over: (reason) => heard.reject(new Error(reason)) },
+  scope: listener.scope,
+  from: 'route',
+  hear: heard.resolve,
+  over: (reason) => heard.reject(new Error(reason)),
   native: async () => (await import('koffi')).default as unknown as NativeCalls,
 });
 spawnSync('ip', ['link', 'set', 'lo', 'up']);

@@ -34,7 +34,10 @@ async function simulated(): Promise<NetworkUnderTest> {
     return hand.simulate(state);
   };
   return {
-    ...{ host, table, become, nudge: () => become(now) },
+    host,
+    table,
+    become,
+    nudge: () => become(now),
     wifi: { ssid: 'Workshop', right: 'workshop', wrong: 'no-such-word', open: 'Café next door' },
     [Symbol.asyncDispose]: () => host.stop(),
   };
@@ -45,7 +48,10 @@ async function kernel(): Promise<NetworkUnderTest> {
   const { sys, proc, events, become, nudge } = links;
   const { host, table } = await start({ provider: 'rtnetlink', sys, proc, events });
   return {
-    ...{ host, table, become, nudge },
+    host,
+    table,
+    become,
+    nudge,
     async [Symbol.asyncDispose]() {
       await host.stop();
       links[Symbol.dispose]();
@@ -58,7 +64,10 @@ async function byBus(): Promise<NetworkUnderTest> {
   const manager = await networkManager(bus.path);
   const { host, table } = await start({ provider: 'networkmanager', bus: bus.path });
   return {
-    ...{ host, table, become: manager.become, nudge: manager.nudge },
+    host,
+    table,
+    become: manager.become,
+    nudge: manager.nudge,
     wifi: { ssid: 'Workshop', right: RIGHT, wrong: 'wrong-horse', open: 'Café' },
     async [Symbol.asyncDispose]() {
       await host.stop();

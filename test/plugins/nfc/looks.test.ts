@@ -16,7 +16,9 @@ const nothing = { [Symbol.dispose]: () => undefined };
 async function start(config: object = {}) {
   const clock = virtualClock();
   const host = await createTestHost(plugin, {
-    ...{ manifest: MANIFEST, clock, config },
+    manifest: MANIFEST,
+    clock,
+    config,
     services: [given(operations, { add: () => nothing })],
   });
   const field: { tag: NfcTag | undefined; looks: number } = { tag: undefined, looks: 0 };

@@ -68,7 +68,10 @@ export async function boot(
     ...options,
   });
   return {
-    ...{ host, screen, told, questions },
+    host,
+    screen,
+    told,
+    questions,
     publish: (app, topic, payload) =>
       void host.publish(topic, payload, 'normal', app === undefined ? 'core' : `app.${app}`),
     appState(app, state) {

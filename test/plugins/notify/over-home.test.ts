@@ -35,7 +35,13 @@ suite('a banner over home', () => {
           const card = [...nodesOf((scene as Scene).nodes)].find(({ id }) => id === 'card');
           const end = box.y + 8 + (card?.h ?? 0);
           const showing: Notification = {
-            ...{ id: 'k', kind: 'banner', title: 'Doorbell', level: 'error', at: EVENING, state: 'showing', count: 1 },
+            id: 'k',
+            kind: 'banner',
+            title: 'Doorbell',
+            level: 'error',
+            at: EVENING,
+            state: 'showing',
+            count: 1,
             ...look,
           };
           const facts = { ...FACTS, notifications: [showing] };

@@ -60,8 +60,13 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
   for (const [look, surroundings] of Object.entries(LOOKS))
     it(`a banner with progress and buttons, ${look}`, async () => {
       const banner = {
-        ...{ key: 'k', at: 0, version: 1, app: 'com.example.kitchen', level: 'info' as const, progress: 0.62 },
-        ...{ text: 'Bread is in the oven: 18 minutes to go' },
+        key: 'k',
+        at: 0,
+        version: 1,
+        app: 'com.example.kitchen',
+        level: 'info' as const,
+        progress: 0.62,
+        text: 'Bread is in the oven: 18 minutes to go',
         buttons: [
           { id: 'more', title: '5 minutes more' },
           { id: 'stop', title: 'Stop' },

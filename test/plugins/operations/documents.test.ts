@@ -237,7 +237,9 @@ describe('the documents', () => {
     assert.deepEqual(method['x-cli'], cli);
     assert.equal(method['x-timeout-ms'], 50_000);
     assert.deepEqual(methods.find(({ name }) => name === 'rpc.discover')!['x-rest'], {
-      ...{ method: 'GET', path: '/openrpc.json', bare: true },
+      method: 'GET',
+      path: '/openrpc.json',
+      bare: true,
     });
   });
 

@@ -127,7 +127,10 @@ describe('an operation', () => {
 
 describe('a stream', () => {
   const good = {
-    ...{ name: 'test.pipe', summary: 'bytes', direction: 'read', params: { type: 'object' } },
+    name: 'test.pipe',
+    summary: 'bytes',
+    direction: 'read',
+    params: { type: 'object' },
     run: async () => undefined,
   } as StreamEndpoint<never>;
   for (const [member, value, said] of [
@@ -140,7 +143,8 @@ describe('a stream', () => {
     it(`with a wrong ${member} is refused, and says so`, async () => {
       await using fixture = await start();
       assert.throws(() => fixture.table.addStream(withMember(good, member, value)), {
-        ...{ code: 'OPERATION_CONFLICT', message: said },
+        code: 'OPERATION_CONFLICT',
+        message: said,
       });
       fixture.table.addStream(good);
     });

@@ -32,7 +32,11 @@ const USUAL = { bytes: 1_000_000, messages: 1_000, ageMs: 86_400_000, batch: 50 
 const { log } = part();
 const openAt = (file: string, more: object = {}) =>
   Queue.open({
-    ...{ file, owner: 'telemetry', clock: systemClock, log, onPut: () => undefined },
+    file,
+    owner: 'telemetry',
+    clock: systemClock,
+    log,
+    onPut: () => undefined,
     destination: checkDestination({ ...DESTINATION, ...more }, USUAL),
   });
 const bodies = async (queue: Queue) => (await queue.take(1_000)).map(({ body }) => body);

@@ -19,7 +19,9 @@ export const MANIFEST = join(import.meta.dirname, '../../../manifests/plugins/st
 export const DESTINATION: Destination = { id: 'telemetry', part: 'telemetry', to: 'collector.example:443' };
 
 export const message = (body: string, more: Partial<Outgoing> = {}): Outgoing => ({
-  ...{ priority: 'normal', what: 'metrics', body },
+  priority: 'normal',
+  what: 'metrics',
+  body,
   ...more,
 });
 

@@ -24,7 +24,10 @@ async function open(limits: Partial<Limits> = {}, clock = virtualClock()) {
     Queue.open({ file, destination, owner: 'telemetry', clock, log: rest.log, onPut: () => undefined });
   const queue = await again();
   return {
-    ...{ queue, clock, again, logged: rest.logged },
+    queue,
+    clock,
+    again,
+    logged: rest.logged,
     [Symbol.asyncDispose]: async () => {
       await queue.close();
       await rest[Symbol.asyncDispose]();

@@ -27,7 +27,11 @@ describe('the outbox', () => {
     );
     const { counted, ...line } = book.lines[0]!;
     assert.deepEqual(line, {
-      ...{ part: 'telemetry', for: 'telemetry', to: 'collector.example:443', what: 'logs, metrics', bytes: 0 },
+      part: 'telemetry',
+      for: 'telemetry',
+      to: 'collector.example:443',
+      what: 'logs, metrics',
+      bytes: 0,
       details: { queue: 'telemetry', messages: 2, bytes: 17 },
     });
     assert.deepEqual(counted, [17]);

@@ -31,7 +31,8 @@ for (const isolation of LEVELS)
       const view = outboxes.view({ plugin: 'courier' });
       {
         await using host = await createTestHost(plugin, {
-          ...{ manifest: MANIFEST, isolation },
+          manifest: MANIFEST,
+          isolation,
           services: [
             [operations, table],
             [outbox, view],

@@ -23,17 +23,17 @@ const OTHERS: Readonly<Record<string, Partial<PluginStatus>>> = {
 
 function status(id: string, more: Partial<PluginStatus>): PluginStatus {
   return {
-    ...{
-      id,
-      version: '1.0.0',
-      summary: id,
-      state: 'active',
-      isolation: 'inline',
-      essential: false,
-      since: 0,
-      generation: 1,
-    },
-    ...{ provides: {}, requires: {}, holds: [] },
+    id,
+    version: '1.0.0',
+    summary: id,
+    state: 'active',
+    isolation: 'inline',
+    essential: false,
+    since: 0,
+    generation: 1,
+    provides: {},
+    requires: {},
+    holds: [],
     ...more,
   };
 }

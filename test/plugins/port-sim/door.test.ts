@@ -22,7 +22,11 @@ const nobody = () => Promise.reject(new Error('it is not asked'));
 function device(peerOf: Identity['peerOf'], owner: ProcessOwner) {
   const asked = { add: nobody, end: nobody, startOf: nobody, ownerOfTcp: nobody, ownerOf: async () => owner };
   const known = {
-    ...{ peerOf, authenticate: nobody, issue: nobody, revoke: nobody, launched: nobody },
+    peerOf,
+    authenticate: nobody,
+    issue: nobody,
+    revoke: nobody,
+    launched: nobody,
     onRevoked: () => ({ [Symbol.dispose]: () => undefined }),
   };
   return createTestHost(plugin, {

@@ -63,7 +63,9 @@ async function kernel(): Promise<PowerUnderTest> {
   const { host, table } = await start({ provider: 'sysfs', sys, events });
   const nudge = () => tellOn(events, EVENT);
   return {
-    ...{ host, table, nudge },
+    host,
+    table,
+    nudge,
     become: (state) => {
       write(state);
       return nudge();
@@ -80,7 +82,9 @@ const PATH = '/org/freedesktop/UPower';
 
 async function upower(path: string) {
   const whole = ({ source, level, state }: PowerState): Properties => ({
-    ...{ IsPresent: flag(level !== undefined), Type: count(2), Percentage: new Variant('d', (level ?? 0) * 100) },
+    IsPresent: flag(level !== undefined),
+    Type: count(2),
+    Percentage: new Variant('d', (level ?? 0) * 100),
     State: count(state === 'charging' ? 1 : source === 'battery' ? 2 : 4),
   });
   const objects = new Map([
@@ -109,7 +113,10 @@ async function byBus(): Promise<PowerUnderTest> {
   const service = await upower(bus.path);
   const { host, table } = await start({ provider: 'upower', bus: bus.path });
   return {
-    ...{ host, table, become: service.become, nudge: service.nudge },
+    host,
+    table,
+    become: service.become,
+    nudge: service.nudge,
     async [Symbol.asyncDispose]() {
       await host.stop();
       await service[Symbol.asyncDispose]();

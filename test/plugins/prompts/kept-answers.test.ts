@@ -18,7 +18,10 @@ function answer(capability: string, allowed: boolean, ports?: readonly number[])
   return {
     capability: capability as CapabilityId,
     ...(ports ? { params: { ports } } : {}),
-    ...{ allowed, by: 'operator', at: 5, version: '1.0.0' },
+    allowed,
+    by: 'operator',
+    at: 5,
+    version: '1.0.0',
   };
 }
 

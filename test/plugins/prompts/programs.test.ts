@@ -26,8 +26,14 @@ const ITEM: PromptItem = {
 
 function prompt(more: Partial<Prompt> = {}): Prompt {
   return {
-    ...{ id: '3f9a1c2e', kind: 'consent', subject: 'com.example.ear', title: 'Ear', version: '1.0.0' },
-    ...{ what: [ITEM], since: 0, until: 600_000 },
+    id: '3f9a1c2e',
+    kind: 'consent',
+    subject: 'com.example.ear',
+    title: 'Ear',
+    version: '1.0.0',
+    what: [ITEM],
+    since: 0,
+    until: 600_000,
     ...more,
   };
 }

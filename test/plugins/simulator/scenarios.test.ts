@@ -36,7 +36,8 @@ const used = fc.oneof(
   fc.record({
     name: fc.constant('sim.chip'),
     params: fc.record({
-      ...{ endpoint: fc.constant('i2c0'), address: fc.nat(1023) },
+      endpoint: fc.constant('i2c0'),
+      address: fc.nat(1023),
       change: fc
         .dictionary(fc.string({ maxLength: 12 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
         // No request has it: REST and JSON-RPC refuse a member of this name.
@@ -153,14 +154,13 @@ describe('scenarios of the simulator', () => {
       device = await startBuses({
         i2c: { version: '^1.0.0', config: { handles: [tags] } },
         gpio: { version: '^1.0.0', config: { handles: [door] } },
-        ...{
-          sensors: '^1.0.0',
-          nfc: '^1.0.0',
-          network: '^1.0.0',
-          power: '^1.0.0',
-          time: '^1.0.0',
-          simulator: '^1.0.0',
-        },
+
+        sensors: '^1.0.0',
+        nfc: '^1.0.0',
+        network: '^1.0.0',
+        power: '^1.0.0',
+        time: '^1.0.0',
+        simulator: '^1.0.0',
         presence: { version: '^1.0.0', config: { handle: 'door' } },
         pn532: { version: '^1.0.0', config: { handle: 'tags' } },
       });

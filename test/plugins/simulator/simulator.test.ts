@@ -62,17 +62,19 @@ describe('simulator', () => {
 
   before(async () => {
     device = await startBuses({
-      ...{
-        gpio: line(HANDLES.gpio),
-        i2c: line(HANDLES.i2c),
-        uart: line(HANDLES.uart),
-        can: { version: '^1.0.0', config: { handles: HANDLES.can, events: true } },
-      },
-      ...{ sensors: '^1.0.0', nfc: '^1.0.0', events: '^1.0.0' },
+      gpio: line(HANDLES.gpio),
+      i2c: line(HANDLES.i2c),
+      uart: line(HANDLES.uart),
+      can: { version: '^1.0.0', config: { handles: HANDLES.can, events: true } },
+      sensors: '^1.0.0',
+      nfc: '^1.0.0',
+      events: '^1.0.0',
       presence: { version: '^1.0.0', config: { handle: 'door', confirmMs: 20, holdMs: 200 } },
       bme280: { version: '^1.0.0', config: { handle: 'climate', leastIntervalMs: 10 } },
       pn532: { version: '^1.0.0', config: { handle: 'tags' } },
-      ...{ network: '^1.0.0', power: '^1.0.0', time: '^1.0.0' },
+      network: '^1.0.0',
+      power: '^1.0.0',
+      time: '^1.0.0',
       simulator: '^1.0.0',
     });
     listening = listen(await device.call('events.stream', { filter: ['**'] }, undefined, 600_000));
@@ -247,7 +249,9 @@ describe('simulator', () => {
       await does('time', { set: false, zone: 'Asia/Tokyo' });
       await event('system.time', { set: false, zone: 'Asia/Tokyo' });
       assert.deepEqual(await device.call('time.status', {}).then(({ now: _, ...rest }) => rest), {
-        ...{ provider: 'sim', set: false, zone: 'Asia/Tokyo' },
+        provider: 'sim',
+        set: false,
+        zone: 'Asia/Tokyo',
       });
     },
     counts: async () => assert.ok((await device.call<{ wire: object }>('sim.counts', {})).wire),

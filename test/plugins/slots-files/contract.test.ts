@@ -54,12 +54,13 @@ describe('slots-files, writing by itself', () => {
 /** What its health says. */
 async function health(config: object): Promise<{ readonly components: object; readonly warnings: readonly string[] }> {
   const known: DeviceInfo = {
-    ...{
-      service: 'device',
-      sku: { id: 'test', title: 'Test', simulated: true },
-      core: { version: '1.0.0', api: '1.0.0' },
-    },
-    ...{ auth: 'token', paths: { etc: '/e', var: '/v', run: '/r' }, startedAt: 0, grants: {} },
+    service: 'device',
+    sku: { id: 'test', title: 'Test', simulated: true },
+    core: { version: '1.0.0', api: '1.0.0' },
+    auth: 'token',
+    paths: { etc: '/e', var: '/v', run: '/r' },
+    startedAt: 0,
+    grants: {},
   };
   const host = await createTestHost(plugin, {
     manifest: 'manifests/plugins/life/slots-files.yaml',

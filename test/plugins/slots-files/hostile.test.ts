@@ -47,7 +47,9 @@ class Helper implements AsyncDisposable {
     const { device, path } = helper;
     const state = `${join(device.root, 'state')}/`;
     const answer = slotRequests(new SlotWriter(device.places, (folder) => folder.startsWith(state)), {
-      ...{ safeMode: () => undefined, reboot: () => undefined, powerOff: () => undefined },
+      safeMode: () => undefined,
+      reboot: () => undefined,
+      powerOff: () => undefined,
     });
     const heed = (line: string, heeding: Heeding) =>
       answer(line, {

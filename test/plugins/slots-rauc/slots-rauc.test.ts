@@ -28,7 +28,8 @@ async function opened(config: object = {}, present = true, state?: string): Prom
   const rauc = present ? await FakeRauc.on(bus.path) : (undefined as unknown as FakeRauc);
   const root = mkdtempSync(join(tmpdir(), 'rauc-'));
   const core = await startCore({
-    ...{ plugins: PLUGINS, config: { 'slots-rauc': { bus: bus.path, ...config } } },
+    plugins: PLUGINS,
+    config: { 'slots-rauc': { bus: bus.path, ...config } },
     ...(state !== undefined && { root: state }),
   });
   let count = 0;
@@ -42,7 +43,12 @@ async function opened(config: object = {}, present = true, state?: string): Prom
     return folder;
   };
   return {
-    ...{ rauc, bus, bundle, floors: false, slots: core.service(slots), machine: core.service(machine) },
+    rauc,
+    bus,
+    bundle,
+    floors: false,
+    slots: core.service(slots),
+    machine: core.service(machine),
     async image({ version, wrong }: ImageWish) {
       return bundle({
         version,

@@ -27,7 +27,10 @@ async function start({ most = 4, fails = 0 } = {}) {
       if (failures-- > 0) throw new Error('no memory');
       return maker(() => void made.further++);
     },
-    ...{ model: { language: 'en', folder: '', phones: ['AH'] }, most, keepMs: KEEP_MS, scope },
+    model: { language: 'en', folder: '', phones: ['AH'] },
+    most,
+    keepMs: KEEP_MS,
+    scope,
   });
   await pairs.listen();
   const prepared: string[] = [];

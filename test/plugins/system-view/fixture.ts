@@ -17,15 +17,26 @@ export const AGENDA = 'com.example.agenda';
 
 export function item(capability: string, more: Partial<PromptItem> = {}): PromptItem {
   return {
-    ...{ capability: capability as PromptItem['capability'], summary: `use ${capability}`, reason: 'it needs it' },
-    ...{ optional: false, ...more },
+    capability: capability as PromptItem['capability'],
+    summary: `use ${capability}`,
+    reason: 'it needs it',
+    optional: false,
+    ...more,
   };
 }
 
 export function question(id: string, more: Partial<Prompt> = {}): Prompt {
   return {
-    ...{ id, kind: 'consent', subject: AGENDA, title: 'Agenda', version: '1.2.0', signer: 'Example Ltd' },
-    ...{ what: [item('audio.capture'), item('sensors.nfc', { optional: true })], since: 0, until: 600_000, ...more },
+    id,
+    kind: 'consent',
+    subject: AGENDA,
+    title: 'Agenda',
+    version: '1.2.0',
+    signer: 'Example Ltd',
+    what: [item('audio.capture'), item('sensors.nfc', { optional: true })],
+    since: 0,
+    until: 600_000,
+    ...more,
   };
 }
 
@@ -129,11 +140,20 @@ export async function boot(
     ],
   });
   return {
-    ...{ host, screen, open, answers, sentences, invoked, settled },
+    host,
+    screen,
+    open,
+    answers,
+    sentences,
+    invoked,
+    settled,
     async say(id) {
       const { run, definition } = said.get(id) ?? assert.fail(`nobody knows ${id}`);
       const spoken: IntentRun = {
-        ...{ slots: {}, text: definition.title, turn: 't', deadline: Number.POSITIVE_INFINITY },
+        slots: {},
+        text: definition.title,
+        turn: 't',
+        deadline: Number.POSITIVE_INFINITY,
         signal: new AbortController().signal,
       };
       return (await run(spoken)).say;

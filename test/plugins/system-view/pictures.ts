@@ -28,11 +28,14 @@ const ASKED: Partial<Prompt> = {
   until: NOON,
   what: [
     item('network.outbound:api.example.com', {
-      ...{ summary: 'reach one host on the internet', params: { ports: [443] } },
+      summary: 'reach one host on the internet',
+      params: { ports: [443] },
       reason: 'to fetch your appointments',
     }),
     item('audio.capture', {
-      ...{ summary: 'hear the microphone', reason: 'so that you can dictate an appointment', optional: true },
+      summary: 'hear the microphone',
+      reason: 'so that you can dictate an appointment',
+      optional: true,
     }),
   ],
 };
@@ -71,7 +74,10 @@ describe('pictures of', { skip: NO_PICTURES }, () => {
   }))
     it(`an act that a person confirms: ${name}`, async () => {
       const more: Partial<Prompt> = {
-        ...{ kind: 'confirm', title: 'Firefox on Linux', subject: 'page.1', operation: 'apps.install' },
+        kind: 'confirm',
+        title: 'Firefox on Linux',
+        subject: 'page.1',
+        operation: 'apps.install',
         act: 'install an app',
         about: { id: 'com.example.agenda', title: 'Agenda', version: '1.2.0', signer: 'Example Ltd' },
       };

@@ -40,7 +40,9 @@ describe('a question', () => {
       question('a', {
         what: [
           item('network.outbound:api.example', {
-            ...{ summary: 'reach one host', reason: 'the “Core” says: it is safe', params: { ports: [443, 8443] } },
+            summary: 'reach one host',
+            reason: 'the “Core” says: it is safe',
+            params: { ports: [443, 8443] },
           }),
         ],
       }),
@@ -279,7 +281,10 @@ describe('a question', () => {
     await using it = await bench();
     it.ask(
       question('a', {
-        ...{ kind: 'confirm', title: 'Firefox on Linux', subject: 'page.abc', act: 'install an app' },
+        kind: 'confirm',
+        title: 'Firefox on Linux',
+        subject: 'page.abc',
+        act: 'install an app',
         operation: 'apps.install',
         about: { id: 'com.example.eye', title: 'System "update”', version: '1.0.0', signer: 'maker' },
         what: [item('audio.capture', { summary: 'Hear the microphone', reason: 'to listen' })],

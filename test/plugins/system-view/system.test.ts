@@ -210,7 +210,9 @@ it('the last screen before the power goes covers all, and wakes the panel', asyn
 
 describe('safe mode', () => {
   const lastStart = {
-    ...{ sku: 'device', outcome: 'crashed', suspects: ['bad', 'other'] },
+    sku: 'device',
+    outcome: 'crashed',
+    suspects: ['bad', 'other'],
     problems: [{ message: 'Unexpected token' }, { message: 'plugin bad: cannot read properties of undefined' }],
   };
 

@@ -56,7 +56,10 @@ async function start(
     usage: async () => [],
     eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
     load: async () => ({
-      ...{ minutePercent: 0, residentBytes: 1, heapBytes: 1, processors: 1 },
+      minutePercent: 0,
+      residentBytes: 1,
+      heapBytes: 1,
+      processors: 1,
       memory: { totalBytes: 2, availableBytes: 1 },
     }),
     sample: async () => [],

@@ -178,7 +178,8 @@ describe('the address and the headers', () => {
     await using collector = await Collector.start();
     const vault = new Map([['telemetry.key', 'Bearer canary-1']]);
     const { host, table, clock, box, consent, changed } = await start({
-      ...{ vault, endpoint: { secret: 'telemetry.url' } },
+      vault,
+      endpoint: { secret: 'telemetry.url' },
       config: { headers: { authorization: { secret: 'telemetry.key' }, 'x-tenant': 'house' } },
     });
     await using _host = host;

@@ -68,7 +68,11 @@ const message =
 
 const anyValue: Check = message(() => ({
   members: {
-    ...{ stringValue: text, boolValue: flag, intValue: signed, doubleValue: real, bytesValue: text },
+    stringValue: text,
+    boolValue: flag,
+    intValue: signed,
+    doubleValue: real,
+    bytesValue: text,
     arrayValue: message(() => ({ members: { values: many(anyValue) } })),
     kvlistValue: message(() => ({ members: { values: attributes } })),
   },
@@ -93,8 +97,15 @@ const number = message(() => ({
 }));
 const distribution = message(() => ({
   members: {
-    ...{ attributes, ...times, count: unsigned, sum: real, min: real, max: real, flags: small },
-    ...{ bucketCounts: many(unsigned), explicitBounds: many(real) },
+    attributes,
+    ...times,
+    count: unsigned,
+    sum: real,
+    min: real,
+    max: real,
+    flags: small,
+    bucketCounts: many(unsigned),
+    explicitBounds: many(real),
   },
   needs: ['timeUnixNano', 'count', 'bucketCounts', 'explicitBounds'],
   rule: (it, where) => {
@@ -112,7 +123,10 @@ const distribution = message(() => ({
 const temporality = oneOf(1, 2);
 const metric = message(() => ({
   members: {
-    ...{ name, description: text, unit: text, metadata: attributes },
+    name,
+    description: text,
+    unit: text,
+    metadata: attributes,
     gauge: message(() => ({ members: { dataPoints: points(number) }, needs: ['dataPoints'] })),
     sum: message(() => ({
       members: { dataPoints: points(number), aggregationTemporality: temporality, isMonotonic: flag },
@@ -139,9 +153,17 @@ const sorted = (all: unknown) =>
 
 const record = message(() => ({
   members: {
-    ...{ timeUnixNano: unsigned, observedTimeUnixNano: unsigned, severityText: text, body: anyValue, attributes },
+    timeUnixNano: unsigned,
+    observedTimeUnixNano: unsigned,
+    severityText: text,
+    body: anyValue,
+    attributes,
     severityNumber: oneOf(...Array.from({ length: 24 }, (_, at) => at + 1)),
-    ...{ droppedAttributesCount: small, flags: small, traceId: id(16), spanId: id(8), eventName: text },
+    droppedAttributesCount: small,
+    flags: small,
+    traceId: id(16),
+    spanId: id(8),
+    eventName: text,
   },
   rule: (it, where) => {
     if ('spanId' in it) assert.ok('traceId' in it, `${where}: a span is of a trace`);
@@ -151,7 +173,8 @@ const REQUESTS: Readonly<Record<string, Check>> = {
   resourceMetrics: many(
     message(() => ({
       members: {
-        ...{ resource, schemaUrl: text },
+        resource,
+        schemaUrl: text,
         scopeMetrics: many(message(() => ({ members: { scope, metrics: many(metric), schemaUrl: text } }))),
       },
     })),
@@ -159,7 +182,8 @@ const REQUESTS: Readonly<Record<string, Check>> = {
   resourceLogs: many(
     message(() => ({
       members: {
-        ...{ resource, schemaUrl: text },
+        resource,
+        schemaUrl: text,
         scopeLogs: many(message(() => ({ members: { scope, logRecords: many(record), schemaUrl: text } }))),
       },
     })),

@@ -19,7 +19,9 @@ describe('a request of metrics', () => {
     const number = fc.double({ noNaN: true, noDefaultInfinity: true });
     const plain = fc.record({ labels, value: fc.oneof(number, fc.nat()) });
     const counted = fc.tuple(labels, fc.array(fc.nat(), { minLength: 3, maxLength: 3 })).map(([own, buckets]) => ({
-      ...{ labels: own, value: 1.5, buckets },
+      labels: own,
+      value: 1.5,
+      buckets,
       count: buckets.reduce((sum, one) => sum + one, 0),
     }));
     // As the registry has them: a series once, a device whose clock has been set.

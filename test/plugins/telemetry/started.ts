@@ -33,7 +33,9 @@ export async function start(options: Options = {}) {
   const clock = virtualClock({ now });
   const changed: ((name: string) => void)[] = [];
   const host = await createTestHost(plugin, {
-    ...{ manifest, clock, ...(grants && { grants }) },
+    manifest,
+    clock,
+    ...(grants && { grants }),
     config: { ...(endpoint !== undefined && { endpoint }), ...config },
     services: [
       [operations, table],

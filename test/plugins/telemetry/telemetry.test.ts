@@ -98,7 +98,8 @@ describe('the consent', () => {
       assert.deepEqual(await again.service(telemetry).consent(), { level: 'off' });
       const warned: string[] = [];
       await again.hook('health.collect').promise({
-        ...{ add: () => undefined, bridge: () => undefined },
+        add: () => undefined,
+        bridge: () => undefined,
         warn: (code, message) => warned.push(`${code} ${message}`),
       });
       assert.match(warned.join(), told);

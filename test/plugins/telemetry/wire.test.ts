@@ -16,8 +16,14 @@ import { checkOtlp } from './otlp-shape.ts';
 after(leakCheck());
 
 const PLUGINS = {
-  ...{ operations: '^1.0.0', identity: '^1.0.0', system: '^1.0.0', http: '^1.0.0', ledger: '^1.0.0', outbox: '^1.0.0' },
-  ...{ metrics: '^1.0.0', traces: '^1.0.0' },
+  operations: '^1.0.0',
+  identity: '^1.0.0',
+  system: '^1.0.0',
+  http: '^1.0.0',
+  ledger: '^1.0.0',
+  outbox: '^1.0.0',
+  metrics: '^1.0.0',
+  traces: '^1.0.0',
 };
 const NASTY = [
   ...['"', '\\', '\n', '\\n', '"} 1\nforged 2', '# HELP x', '\r', '\0', '\ud800', '\u2028', 'é😀', '', ' ', '{a="b"}'],
@@ -30,13 +36,21 @@ const GIVEN: readonly MetricData[] = [
   { name: 'device.nasty', kind: 'counter', description: 'of "all" \\ \n# TYPE kinds', ...ABOUT, points },
   { name: 'device.nasty.level', kind: 'gauge', description: '\\', ...ABOUT, unit: 'Cel', points },
   {
-    ...{ name: 'device.nasty.duration', kind: 'histogram', description: 'x'.repeat(999), ...ABOUT, unit: 's', bounds },
+    name: 'device.nasty.duration',
+    kind: 'histogram',
+    description: 'x'.repeat(999),
+    ...ABOUT,
+    unit: 's',
+    bounds,
     points: points.map(({ labels }) => ({ labels, value: 1e-7, count: 3, buckets: [1, 0, 0, 1, 1] })),
   },
   { name: 'device.nasty_level', kind: 'gauge', description: 'one name with another', ...ABOUT, unit: 'Cel', points },
   ...[Number.MAX_VALUE, 5e-324, -0, 2 ** 53, -1e21].map(
     (value, at): MetricData => ({
-      ...{ name: `device.number${at}`, kind: 'gauge', description: 'a number', ...ABOUT },
+      name: `device.number${at}`,
+      kind: 'gauge',
+      description: 'a number',
+      ...ABOUT,
       points: [{ labels: {}, value }],
     }),
   ),

@@ -57,7 +57,10 @@ async function simulated(): Promise<TimeUnderTest> {
   await hand.simulate(now);
   const become = (part: Partial<WallTimeState>) => hand.simulate(Object.assign(now, part));
   return {
-    ...{ host, table, set: () => become({ set: true }), move: (zone) => become({ zone }) },
+    host,
+    table,
+    set: () => become({ set: true }),
+    move: (zone) => become({ zone }),
     [Symbol.asyncDispose]: () => host.stop(),
   };
 }
@@ -66,7 +69,11 @@ async function files(): Promise<TimeUnderTest> {
   const { root, flag, zone, localtime, set } = system();
   const { host, table } = await start({ provider: 'files', flag, localtime, askKernel: false });
   return {
-    ...{ host, table, set, move: zone, refuses: true },
+    host,
+    table,
+    set,
+    move: zone,
+    refuses: true,
     async [Symbol.asyncDispose]() {
       await host.stop();
       rmSync(root, { recursive: true, force: true });
@@ -79,7 +86,8 @@ async function timedated(): Promise<TimeUnderTest> {
   const [name, path] = ['org.freedesktop.timedate1', '/org/freedesktop/timedate1'];
   const objects = new Map([[`${path} ${name}`, { Timezone: text(BERLIN), NTPSynchronized: flag(false) }]]);
   const service = await dbusService(bus.path, {
-    ...{ name, objects },
+    name,
+    objects,
     answer({ member, body = [] }) {
       if (member !== 'SetTimezone') return undefined;
       if (body[0] === 'Asia/Tokyo') return { error: 'org.freedesktop.DBus.Error.InteractiveAuthorizationRequired' };
@@ -90,7 +98,10 @@ async function timedated(): Promise<TimeUnderTest> {
   const { root, flag: file, set } = system();
   const { host, table } = await start({ provider: 'timedated', bus: bus.path, flag: file, askKernel: false });
   return {
-    ...{ host, table, set, move: (zone) => service.change(path, name, { Timezone: text(zone) }) },
+    host,
+    table,
+    set,
+    move: (zone) => service.change(path, name, { Timezone: text(zone) }),
     async [Symbol.asyncDispose]() {
       await host.stop();
       await service[Symbol.asyncDispose]();

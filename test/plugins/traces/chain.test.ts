@@ -53,7 +53,11 @@ async function house(plugins: Readonly<Record<string, string | object>>, relay?:
     mkdirSync(path, { recursive: true });
     cpSync(RELAY, join(path, 'index.ts'));
     const manifest = {
-      ...{ id: 'relay', version: '1.0.0', summary: 'A relay', api: '^1.0.0', main: 'index.ts' },
+      id: 'relay',
+      version: '1.0.0',
+      summary: 'A relay',
+      api: '^1.0.0',
+      main: 'index.ts',
       requires: { operations: '^1.0.0', functions: '^1.0.0' },
     };
     writeFileSync(join(path, 'plugin.yaml'), stringify(manifest));

@@ -47,7 +47,10 @@ async function start(config: object = {}) {
 
 const span = (parts: Partial<Span> = {}): Span => ({
   ...beginTrace(undefined),
-  ...{ root: true, name: 'operation test.one', began: 1_000, ms: 1 },
+  root: true,
+  name: 'operation test.one',
+  began: 1_000,
+  ms: 1,
   ...parts,
 });
 const FAILED = { error: 'TIMEOUT' };
@@ -254,8 +257,14 @@ describe('the bounds', () => {
   it('hold for names and attributes, in which no secret and no control stands', async () => {
     await using one = await start();
     const attributes = {
-      ...{ token: 'CNRY-1', note: 'Authorization: Bearer CNRY-2abcdefgh', lines: 'a\nb\u001b[31m', nan: Number.NaN },
-      ...{ long: 'y'.repeat(9_000), deep: { a: 1 }, none: null, fine: 7 },
+      token: 'CNRY-1',
+      note: 'Authorization: Bearer CNRY-2abcdefgh',
+      lines: 'a\nb\u001b[31m',
+      nan: Number.NaN,
+      long: 'y'.repeat(9_000),
+      deep: { a: 1 },
+      none: null,
+      fine: 7,
     };
     const linked = beginTrace(undefined);
     await one.service.record([

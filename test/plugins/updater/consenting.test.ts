@@ -41,7 +41,11 @@ describe('added rights of an update', () => {
     await asked(device, 1);
     const { question, answer } = device.questions[0]!;
     assert.deepEqual(question, {
-      ...{ kind: 'update', subject: 'test', title: 'Test', version: '1.1.0', what: [] },
+      kind: 'update',
+      subject: 'test',
+      title: 'Test',
+      version: '1.1.0',
+      what: [],
       act: 'install version 1.1.0: plugin kettle newly asks for network.outbound and 1 more',
     });
     answer(['yes']);

@@ -23,7 +23,9 @@ interface Content extends Blob {
 }
 
 const contentOf = (plain: Buffer): Content => ({
-  ...{ plain, packed: zstdCompressSync(plain), size: plain.length },
+  plain,
+  packed: zstdCompressSync(plain),
+  size: plain.length,
   sha256: createHash('sha256').update(plain).digest('hex'),
 });
 const noise = (seed: number, size: number): Buffer => {

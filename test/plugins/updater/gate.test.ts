@@ -109,7 +109,9 @@ describe('the gate', () => {
     const clock = virtualClock();
     const told = probation({
       look: async () => looks(clock.monotonic()),
-      ...{ before: BEFORE, probationMs, judge: async () => undefined },
+      before: BEFORE,
+      probationMs,
+      judge: async () => undefined,
       sleep: (ms) => clock.sleep(ms),
       elapsed: () => clock.monotonic(),
     });

@@ -44,7 +44,11 @@ before(async () => {
   await offer('1.0.0-rc.1', { id: 'com.example.large', files: { noise: randomBytes(1_500_000) } });
   await offer('1.0.0', { id: 'com.example.lamp', manifest: { title: 'Lamp', platform: [HERE] } });
   await runProgram(expire, {
-    ...{ repository: repository.folder, keys: repository.keys, channel: 'apps', version: '1.11.0', id: ID },
+    repository: repository.folder,
+    keys: repository.keys,
+    channel: 'apps',
+    version: '1.11.0',
+    id: ID,
     reason: 'it burns',
   });
   const quiet = { id: 'chime', version: '0.3.0' };

@@ -26,12 +26,26 @@ const DEFAULTS = {
 } as object as UpdaterConfig;
 const { url: _, ...NO_REPOSITORY } = DEFAULTS;
 const WANTED: Wanted = {
-  ...{ version: '1.1.0', image: IMAGE, severity: 'normal', kind: 'repository', source: 'https://example.com/' },
-  ...{ channel: 'stable', since: NOW - 10 * DAY, asks: { claims: [], forms: [] } },
+  version: '1.1.0',
+  image: IMAGE,
+  severity: 'normal',
+  kind: 'repository',
+  source: 'https://example.com/',
+  channel: 'stable',
+  since: NOW - 10 * DAY,
+  asks: { claims: [], forms: [] },
 };
 const GOOD: Facts = {
-  ...{ config: DEFAULTS, record: { state: 'available', since: 0, bad: [] }, wanted: WANTED, now: NOW, slots: 'there' },
-  ...{ running: '1.0.0', floor: '1.0.0', device: 'device-1', turn: false, leases: [] },
+  config: DEFAULTS,
+  record: { state: 'available', since: 0, bad: [] },
+  wanted: WANTED,
+  now: NOW,
+  slots: 'there',
+  running: '1.0.0',
+  floor: '1.0.0',
+  device: 'device-1',
+  turn: false,
+  leases: [],
   network: { state: 'online', type: 'wifi', metered: false },
   power: { source: 'mains', state: 'ok' },
   time: { set: true, zone: 'UTC' },

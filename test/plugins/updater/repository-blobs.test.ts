@@ -43,14 +43,17 @@ suite('blobs of a repository', () => {
 
   const source = (answerMs = 60_000): Source =>
     openRepository({
-      ...{ url: server.url, sku: 'kiosk', platform: PLATFORM, folder: place, root: join(place, 'root.json') },
-      ...{
-        scope: owner.scope,
-        log: owner.log,
-        time: () => assert.fail('nobody asks'),
-        answerMs,
-        leastBytesPerSecond: 1000,
-      },
+      url: server.url,
+      sku: 'kiosk',
+      platform: PLATFORM,
+      folder: place,
+      root: join(place, 'root.json'),
+
+      scope: owner.scope,
+      log: owner.log,
+      time: () => assert.fail('nobody asks'),
+      answerMs,
+      leastBytesPerSecond: 1000,
     });
   const fetched = async (from = 0, most = BYTES.length, signal = new AbortController().signal, answerMs?: number) => {
     await writeFile(to, BYTES.subarray(0, from));

@@ -249,7 +249,11 @@ suite('what a device knows of a repository', () => {
     for (const name of ['timestamp-new', 'snapshot-new']) await newKey({ folder: at.repository.keys, name });
     for (const role of ['timestamp', 'snapshot'])
       await runProgram(rotate, {
-        ...{ repository: at.repository.folder, keys: at.repository.keys, role, former: role, next: `${role}-new` },
+        repository: at.repository.folder,
+        keys: at.repository.keys,
+        role,
+        former: role,
+        next: `${role}-new`,
       });
     const before = at.known().filter(([name]) => name !== 'root.json');
     at.server.answer([/timestamp/, web.status(500)]);

@@ -46,8 +46,16 @@ export class World implements AsyncDisposable {
   source(url = this.server.url, sku = 'kiosk') {
     const { scope, log } = this.#part;
     return openRepository({
-      ...{ url, sku, platform: PLATFORM, folder: this.state, root: this.root, scope, log },
-      ...{ time: async () => this.time, answerMs: this.answerMs, leastBytesPerSecond: 1000 },
+      url,
+      sku,
+      platform: PLATFORM,
+      folder: this.state,
+      root: this.root,
+      scope,
+      log,
+      time: async () => this.time,
+      answerMs: this.answerMs,
+      leastBytesPerSecond: 1000,
     });
   }
 

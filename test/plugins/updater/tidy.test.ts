@@ -33,7 +33,11 @@ describe('the folder of the update', () => {
     const name = fc.tuple(blob, fc.constantFrom('.zst', '.part')).map(([sha256, end]) => sha256 + end);
     const blobs = fc.uniqueArray(fc.oneof(name, fc.constantFrom('x.tmp', 'folder', '.zst')), { maxLength: 10 });
     const world = fc.record({
-      ...{ state, blobs, wanted: fc.boolean(), newer: fc.boolean(), upload: fc.boolean() },
+      state,
+      blobs,
+      wanted: fc.boolean(),
+      newer: fc.boolean(),
+      upload: fc.boolean(),
       before: fc.option(state, { nil: undefined }),
       list: fc.constantFrom('there', 'another', 'gone'),
     });

@@ -204,21 +204,28 @@ export class FakeSpeech {
       list: async (kind) => {
         if (kind === 'vad')
           return self.detectors.map((id, rank) => ({
-            ...{ id, title: id, kind, languages: [], stage: 'local', owner: 'plugin.test' },
-            ...{ rank, uses: 0, failures: 0 },
+            id,
+            title: id,
+            kind,
+            languages: [],
+            stage: 'local',
+            owner: 'plugin.test',
+            rank,
+            uses: 0,
+            failures: 0,
           }));
         return self.cloudThere
           ? [
               {
-                ...{
-                  id: 'cloud',
-                  title: 'A cloud',
-                  kind: 'stt',
-                  languages: ['en'],
-                  stage: 'cloud',
-                  owner: 'plugin.test',
-                },
-                ...{ rank: 1, uses: 0, failures: 0 },
+                id: 'cloud',
+                title: 'A cloud',
+                kind: 'stt',
+                languages: ['en'],
+                stage: 'cloud',
+                owner: 'plugin.test',
+                rank: 1,
+                uses: 0,
+                failures: 0,
               },
             ]
           : [];
@@ -306,7 +313,10 @@ export class FakeIntents {
 
   service(): Intents {
     const plan = (text: string) => ({
-      ...{ intent: `test.${text}`, title: text, slots: {}, text },
+      intent: `test.${text}`,
+      title: text,
+      slots: {},
+      text,
       mayGoOn: Object.keys(this.#sentences).some((one) => one.startsWith(`${text} `)),
     });
     return {

@@ -73,11 +73,22 @@ describe('a device that listens for long', { timeout: 600_000 }, () => {
       speculates: () => false,
       transcriber: () => undefined,
       problem: (_, reason) => assert.equal(reason, undefined),
-      ...{ wake: never, command: never, partial: never, complete: never, endpoint: never, pause: never },
+      wake: never,
+      command: never,
+      partial: never,
+      complete: never,
+      endpoint: never,
+      pause: never,
     };
     const settings = {
-      ...{ preRollMs: 300, onsetFrames: 3, endpointFastMs: 150, endpointOpenMs: 300, endpointSlowMs: 600 },
-      ...{ leastCommandMs: 100, mostCommandMs: 10_000, speculateMs: 3_000 },
+      preRollMs: 300,
+      onsetFrames: 3,
+      endpointFastMs: 150,
+      endpointOpenMs: 300,
+      endpointSlowMs: 600,
+      leastCommandMs: 100,
+      mostCommandMs: 10_000,
+      speculateMs: 3_000,
     };
     const service = { detectSpeech, detectWake: chain.detectWake.bind(chain) } as unknown as Speech;
     const ear = new Ear({ audio: { capture } as unknown as Audio, speech: service, settings, events, scope });

@@ -15,8 +15,13 @@ import { eventually, FakeAudio, FakeIntents, FakeLedger, FakeSpeech, Words, wait
 export const manifest = join(import.meta.dirname, '../../../manifests/plugins/voice/voice.yaml');
 /** No busy machine comes near them; a test in which one is reached names it. */
 const LIMITS = {
-  ...{ listeningMs: 6_000, thinkingMs: 10_000, ttsStartMs: 5_000, turnMs: 60_000 },
-  ...{ errorMs: 150, refractoryMs: 300, callMs: 400 },
+  listeningMs: 6_000,
+  thinkingMs: 10_000,
+  ttsStartMs: 5_000,
+  turnMs: 60_000,
+  errorMs: 150,
+  refractoryMs: 300,
+  callMs: 400,
 };
 
 export async function start(

@@ -29,7 +29,9 @@ class Client {
 
   async press(): Promise<{ readonly done: Promise<void> }> {
     const channel: StreamChannel = {
-      ...{ id: '1', signal: this.#over.signal, incoming: this.#incoming() },
+      id: '1',
+      signal: this.#over.signal,
+      incoming: this.#incoming(),
       send: async (chunk) => {
         if (this.#over.signal.aborted) throw new CoreError('CANCELLED', { what: 'a stream', reason: 'it is over' });
         this.told.push(JSON.parse(Buffer.from(chunk).toString()));

@@ -6,12 +6,23 @@ import { pageGlobals } from './page-globals.ts';
 
 const SINCE = 1_000;
 const plugin = (id: string, state: Plugin['state'], more: Partial<Plugin> = {}): Plugin => ({
-  ...{ id, version: '1.0.0', summary: '', state, isolation: 'inline', essential: false, since: SINCE, generation: 1 },
+  id,
+  version: '1.0.0',
+  summary: '',
+  state,
+  isolation: 'inline',
+  essential: false,
+  since: SINCE,
+  generation: 1,
   ...more,
 });
 type Said = Health['components'][string];
 const healthOf = (components: Readonly<Record<string, Said>>, warnings: Health['warnings'] = []): Health => ({
-  ...{ ok: true, status: 'ok', components, bridge: { link: 'up' }, uptimeMs: 1 },
+  ok: true,
+  status: 'ok',
+  components,
+  bridge: { link: 'up' },
+  uptimeMs: 1,
   ...(warnings.length > 0 && { warnings }),
 });
 

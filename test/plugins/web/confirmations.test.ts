@@ -101,7 +101,10 @@ describe('a sensitive act of a page', () => {
 
 describe('a confirmed act is shown in full', () => {
   const EYE = {
-    ...{ id: 'com.example.eye', title: 'Eye', version: '1.0.0', signer: 'maker' },
+    id: 'com.example.eye',
+    title: 'Eye',
+    version: '1.0.0',
+    signer: 'maker',
     what: [{ capability: 'audio.capture', summary: 'hear the microphone', reason: 'r', optional: false }],
     claims: [{ kind: 'reads', name: '/etc', summary: 'read /etc' }],
   } as const satisfies ActSubject;

@@ -66,7 +66,8 @@ export async function boot({ panel = true, rows = [] as readonly Operation<never
     if (place >= 0) asked.splice(place, 1);
   };
   const host = await createTestHost(plugin, {
-    ...{ manifest: manifest('web'), clock },
+    manifest: manifest('web'),
+    clock,
     services: [
       [operations, table],
       [sessions, real],
@@ -106,7 +107,11 @@ export async function boot({ panel = true, rows = [] as readonly Operation<never
   });
   for (const row of rows) table.add(row);
   return {
-    ...{ host, clock, table, asked, sessions: real },
+    host,
+    clock,
+    table,
+    asked,
+    sessions: real,
     get sockets() {
       return sockets!;
     },

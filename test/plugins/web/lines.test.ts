@@ -117,7 +117,9 @@ describe('types of functions', () => {
       assert.deepEqual(schemaOfType(`${name}?`).schema, schemaOfType(name).schema);
     }
     assert.deepEqual(schemaOfTypes({ title: 'string', count: 'int?', deep: 'any' }), {
-      ...{ type: 'object', additionalProperties: false, required: ['title', 'deep'] },
+      type: 'object',
+      additionalProperties: false,
+      required: ['title', 'deep'],
       properties: { title: { type: 'string' }, count: { type: 'integer' }, deep: {} },
     });
   });
@@ -232,17 +234,22 @@ describe('lines of operations', () => {
 
 describe('lines of functions', () => {
   const add: RegisteredFunction = {
-    ...{ name: 'agenda.add', app: 'com.example.agenda', version: '1.0.0', id: 'x', available: true },
+    name: 'agenda.add',
+    app: 'com.example.agenda',
+    version: '1.0.0',
+    id: 'x',
+    available: true,
     inputs: { title: 'string', inSeconds: 'number?', deep: 'any?', raw: 'bytes?', yes: 'bool?' },
   };
   test('the words of devicectl call are the inputs that were meant', () => {
     const inputs = fc.record(
       {
-        ...{ title: nasty, inSeconds: fc.double({ noNaN: true, noDefaultInfinity: true }), deep: fc.jsonValue() },
-        ...{
-          raw: fc.uint8Array({ maxLength: 9 }).map((bytes) => Buffer.from(bytes).toString('base64')),
-          yes: fc.boolean(),
-        },
+        title: nasty,
+        inSeconds: fc.double({ noNaN: true, noDefaultInfinity: true }),
+        deep: fc.jsonValue(),
+
+        raw: fc.uint8Array({ maxLength: 9 }).map((bytes) => Buffer.from(bytes).toString('base64')),
+        yes: fc.boolean(),
       },
       { requiredKeys: ['title'] },
     );

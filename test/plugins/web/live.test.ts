@@ -37,7 +37,8 @@ function tab(bench: Bench, caller: Caller, { reads = true } = {}): Tab {
     wake?.();
   };
   const socket: PageSocket = {
-    ...{ caller, signal: over.signal },
+    caller,
+    signal: over.signal,
     incoming: (async function* () {
       for (;;) {
         const next = waiting.shift();
@@ -71,7 +72,10 @@ function tab(bench: Bench, caller: Caller, { reads = true } = {}): Tab {
     (thrown: unknown) => thrown,
   );
   return {
-    ...{ ended, said, closed, end },
+    ended,
+    said,
+    closed,
+    end,
     taken: () => taken,
     say(message) {
       waiting.push(typeof message === 'string' ? message : JSON.stringify(message));
@@ -98,7 +102,10 @@ describe('a page opens no more than what streams', () => {
   test('an operation for REST is not run: neither a sensitive one nor one that takes a file', async () => {
     const { done, row } = sensitive();
     const upload: Operation<{ readonly file: string }, object> = {
-      ...{ name: 'test.upload', summary: 'upload', errors: [], rpc: false },
+      name: 'test.upload',
+      summary: 'upload',
+      errors: [],
+      rpc: false,
       params: { type: 'object', properties: { file: { type: 'string' } } },
       result: { type: 'object' },
       rest: { method: 'POST', path: '/test/uploads', raw: true },
@@ -131,7 +138,10 @@ describe('a page opens no more than what streams', () => {
 
   test('a viewer opens what reads, and no stream that writes', async () => {
     const stream = (name: string, direction: 'read' | 'duplex'): StreamEndpoint<never> => ({
-      ...{ name, summary: name, direction, params: { type: 'object', properties: {} } },
+      name,
+      summary: name,
+      direction,
+      params: { type: 'object', properties: {} },
       run: async () => undefined,
     });
     await using bench = await boot({ rows: [asRow(ticks)] });
@@ -229,7 +239,10 @@ test('writes of a page to a stream without a reader are bounded: the newest half
   const go = Promise.withResolvers<void>();
   const read: number[] = [];
   using _stream = bench.table.addStream({
-    ...{ name: 'test.listen', summary: 'listen', direction: 'write', params: { type: 'object', properties: {} } },
+    name: 'test.listen',
+    summary: 'listen',
+    direction: 'write',
+    params: { type: 'object', properties: {} },
     async run(_params, { incoming }) {
       await go.promise;
       for await (const chunk of incoming) read.push(chunk.length);
@@ -268,7 +281,10 @@ test('many small chunks without a reader are lost and told likewise, the last of
   await using bench = await boot();
   const go = Promise.withResolvers<void>();
   using _stream = bench.table.addStream({
-    ...{ name: 'test.deaf', summary: 'deaf', direction: 'write', params: { type: 'object', properties: {} } },
+    name: 'test.deaf',
+    summary: 'deaf',
+    direction: 'write',
+    params: { type: 'object', properties: {} },
     run: () => go.promise,
   } as StreamEndpoint<never>);
   const { caller } = await bench.signIn();

@@ -9,7 +9,10 @@ import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 const entry = (kind: Entry['kind'], title: string, note?: string, ...words: readonly string[]): Entry => ({
-  ...{ kind, title, href: `#/${title}`, words },
+  kind,
+  title,
+  href: `#/${title}`,
+  words,
   ...(note !== undefined && { note }),
 });
 const ENTRIES = [
@@ -138,7 +141,9 @@ describe('a page of a plugin', () => {
   ] as const;
   test('asks by itself what reads, and nothing that changes something', () => {
     assert.deepEqual(readOf('sensors.read', { name: 'a/b' }, OPERATIONS), {
-      ...{ method: 'GET', path: '/sensors/a%2Fb', rest: {} },
+      method: 'GET',
+      path: '/sensors/a%2Fb',
+      rest: {},
     });
     for (const name of ['voice.say', 'apps.remove', 'rpc.only', 'not.there'])
       assert.equal(readOf(name, { id: 'x' }, OPERATIONS), undefined, name);

@@ -119,7 +119,8 @@ describe('external engines over Wyoming', { timeout: 300_000 }, () => {
       service.manner = manner;
       await using started = await start({
         engines: [{ kind: 'stt', id: 'other', uri: service.uri }],
-        ...{ lineBytes: 1_000, answerMs: title === 'does not answer' ? 400 : 20_000 },
+        lineBytes: 1_000,
+        answerMs: title === 'does not answer' ? 400 : 20_000,
       });
       await eventually('that', async () => message.test((await healthOf(started.host)).message ?? ''));
       assert.deepEqual(started.registry.rows, []);

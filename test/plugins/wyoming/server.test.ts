@@ -80,8 +80,12 @@ describe('our engines over Wyoming', { timeout: 300_000 }, () => {
       assert.deepEqual(names(wake![0].models), ['hey_computer']);
       assert.deepEqual(intent![0].models, [
         {
-          ...{ attribution: { name: 'Device Core', url: '' }, installed: true, version: '1', name: 'sentences' },
-          ...{ description: 'Sentences of this device', languages: ['en'] },
+          attribution: { name: 'Device Core', url: '' },
+          installed: true,
+          version: '1',
+          name: 'sentences',
+          description: 'Sentences of this device',
+          languages: ['en'],
         },
       ]);
       for (const program of [asr, tts, wake, intent].flatMap((list) => list ?? []))

@@ -13,8 +13,12 @@ export const NEVER = new AbortController().signal;
 
 /** Looks often; its limits are those that no busy machine comes near. */
 const CALM = {
-  ...{ connectMs: 20_000, answerMs: 20_000, stallMs: 20_000 },
-  ...{ checkMs: 100, leastPauseMs: 20, mostPauseMs: 60 },
+  connectMs: 20_000,
+  answerMs: 20_000,
+  stallMs: 20_000,
+  checkMs: 100,
+  leastPauseMs: 20,
+  mostPauseMs: 60,
 };
 /** For tests in which a limit is reached, and nothing else is asked. */
 export const HASTY = { answerMs: 400, stallMs: 400 };

@@ -23,7 +23,12 @@ export function openInput(
     if (!muted || !onlyMute) await sound.setMuted(!muted);
   };
   const router = new InputRouter({
-    ...{ scope, log, seam, simulated, keys: new KeyTable(config.keys), trusted: config.trustedInputs },
+    scope,
+    log,
+    seam,
+    simulated,
+    keys: new KeyTable(config.keys),
+    trusted: config.trustedInputs,
     light: { dark: () => light.dark, wake: (reason) => void light.wake(reason).catch(failed('light the panel')) },
     mute: (onlyMute) => void mute(onlyMute).catch(failed('mute the microphone')),
     power: () => void light.power(light.dark ? 'on' : 'off').catch(failed('switch the panel')),

@@ -54,7 +54,8 @@ export class PanelLight implements Light {
     this.#idle = new Idle(idle, scope.clock.monotonic());
     const apply = (level: number) => this.#apply(level);
     this.#ramp = new Ramp(levelOf({ power: 'on', set: brightness }), {
-      ...{ scope, apply },
+      scope,
+      apply,
       stepMs: () => (seam.panel?.brightness === false ? PAINTED_STEP_MS : STEP_MS),
     });
     scope.use(

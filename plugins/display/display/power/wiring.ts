@@ -27,7 +27,12 @@ export function openLight(
   let measure: ((power: PanelPower) => void) | undefined;
   let urgent: Disposable | undefined;
   const light: PanelLight = new PanelLight({
-    ...{ scope, log, seam, brightness, keep, idle: { dimMs, offMs } },
+    scope,
+    log,
+    seam,
+    brightness,
+    keep,
+    idle: { dimMs, offMs },
     changed(power) {
       parts.changed(power);
       measure?.(power);

@@ -76,7 +76,11 @@ export class Look {
     const low = this.#low;
     seam.change({
       theme: themes[theme === 'auto' ? (this.#night ? 'night' : 'day') : theme],
-      ...{ textScale, locale, timeZone, plain: low, reducedMotion: reducedMotion || low },
+      textScale,
+      locale,
+      timeZone,
+      plain: low,
+      reducedMotion: reducedMotion || low,
       fps: low ? Math.min(LOW_FPS, defaults.fps) : defaults.fps,
     });
     if (this.#night !== before) night(this.#night);

@@ -27,7 +27,10 @@ export function openLook(
   const { scope, log, bus, config } = host;
   const { night } = config;
   const look = new Look({
-    ...{ scope, seam: parts.seam, themes: themesOf(config.themes), hours: night },
+    scope,
+    seam: parts.seam,
+    themes: themesOf(config.themes),
+    hours: night,
     defaults: defaultsOf(config),
     night: (dark) => parts.light().night(dark ? night.brightness : undefined),
   });

@@ -59,7 +59,10 @@ export function surfacesOperation(screen: Screen, apps: AppSurfaces): Operation<
         const cost = costs.find(({ surface }) => surface === id);
         const own = apps.about(id);
         return {
-          ...{ id, layer: nameOf(layer), version, state: own?.state ?? (hidden ? 'hidden' : 'foreground') },
+          id,
+          layer: nameOf(layer),
+          version,
+          state: own?.state ?? (hidden ? 'hidden' : 'foreground'),
           ...(own && { app: own.app, budgetMs: own.budgetMs }),
           ...(fps !== undefined && { fps }),
           ...(cost && { frames: cost.frames, cpuMs: rounded(cost.cpuMs) }),

@@ -66,14 +66,26 @@ async function hours(
   const line = { kind: 'text', x: GRID.margin, w: WIDTH, align: 'center', lines: 1 } as const;
   const nodes: SceneNode[] = [
     {
-      ...{ ...line, y: top, h: clock.height, text: twelve ? '{time:h:mm}' : '{time:HH:mm}', role: 'hero' },
-      ...{ size: clock.size, weight: 700, tabular: true },
+      ...line,
+      y: top,
+      h: clock.height,
+      text: twelve ? '{time:h:mm}' : '{time:HH:mm}',
+      role: 'hero',
+      size: clock.size,
+      weight: 700,
+      tabular: true,
     },
   ];
   if (both)
     nodes.push({
-      ...{ ...line, y: top + clock.height, h: day.height, text: '{date}', role: 'heading', size: day.size },
-      ...{ weight: 400, colour: '@text-soft' },
+      ...line,
+      y: top + clock.height,
+      h: day.height,
+      text: '{date}',
+      role: 'heading',
+      size: day.size,
+      weight: 400,
+      colour: '@text-soft',
     });
   return { nodes, end: top + clock.height + (both ? day.height : 0) };
 }

@@ -27,8 +27,11 @@ export function network({ facts, page: at }: Drawing, strings: Strings, layout: 
       (width) =>
         row(
           {
-            ...{ icon: one.security === 'open' ? 'network' : 'shield', title: literal(one.ssid), leads: true },
-            ...{ value: stateOf(one, strings), tap: `wifi.${index}` },
+            icon: one.security === 'open' ? 'network' : 'shield',
+            title: literal(one.ssid),
+            leads: true,
+            value: stateOf(one, strings),
+            tap: `wifi.${index}`,
           },
           width,
           layout,

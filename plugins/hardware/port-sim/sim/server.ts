@@ -50,7 +50,11 @@ export class SimServer {
   /** Controls for the other end of this connection. */
   #targetOf(socket: Socket): ControlTarget {
     return {
-      ...{ wire: this.wire, board: this.#board, whole: this.#whole, muted: this.#muted, diesIn: this.#dieIn },
+      wire: this.wire,
+      board: this.#board,
+      whole: this.#whole,
+      muted: this.#muted,
+      diesIn: this.#dieIn,
       mute: (muted) => {
         this.#muted = muted;
       },

@@ -19,7 +19,11 @@ export function sightOf({ wire, board, muted, diesIn }: Steered): object {
   const { bridge, faults, silent, crashesIn } = wire;
   return {
     board,
-    ...{ faults, silent, muted, crashesIn: crashesIn ?? null, diesIn: diesIn ?? null },
+    faults,
+    silent,
+    muted,
+    crashesIn: crashesIn ?? null,
+    diesIn: diesIn ?? null,
     major: bridge.responder.major,
     endpoints: bridge.endpoints.slice(1).map((endpoint) => endpointOf(wire, endpoint)),
   };
@@ -29,7 +33,10 @@ function endpointOf({ bridge }: Wire, { description, slowMs, there, settings }: 
   const { label, class: number } = description;
   const { gpios, i2cs, cans } = bridge.blocks;
   return {
-    ...{ label, class: CLASSES[number] ?? String(number), slowMs, there },
+    label,
+    class: CLASSES[number] ?? String(number),
+    slowMs,
+    there,
     ...(gpios.has(label) && { lines: gpios.get(label)!.view }),
     ...i2cs.get(label)?.view,
     ...(cans.has(label) && { broken: cans.get(label)!.broken }),

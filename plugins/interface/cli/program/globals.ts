@@ -19,7 +19,9 @@ interface GlobalOption {
 export const GLOBALS: readonly GlobalOption[] = [
   { flag: '--json', key: 'json', summary: "print the Core's answer as it is, as JSON" },
   {
-    ...{ flag: '--root', key: 'root', value: 'dir' },
+    flag: '--root',
+    key: 'root',
+    value: 'dir',
     summary: 'root of a development Core (default: .device here, or in the checkout)',
   },
   {
@@ -30,15 +32,21 @@ export const GLOBALS: readonly GlobalOption[] = [
   },
   { flag: '--socket', key: 'socket', value: 'file', summary: 'shared Unix socket (default: <run>/core.sock)' },
   {
-    ...{ flag: '--device', key: 'device', value: 'address' },
+    flag: '--device',
+    key: 'device',
+    value: 'address',
     summary: 'the Core of another machine, by ssh: ssh://[user@]host[:port][/run/folder]',
   },
   {
-    ...{ flag: '--url', key: 'url', value: 'address' },
+    flag: '--url',
+    key: 'url',
+    value: 'address',
     summary: 'talk over TCP instead, for example http://127.0.0.1:55280',
   },
   {
-    ...{ flag: '--token-file', key: 'tokenFile', value: 'file' },
+    flag: '--token-file',
+    key: 'tokenFile',
+    value: 'file',
     summary: 'file of the token to send (default over TCP: <run>/operator.token)',
   },
   { flag: '--help', short: '-h', key: 'help', summary: 'options and words of a command' },

@@ -39,7 +39,10 @@ export function parametersOf(params: JsonSchema = {}, view: ParameterView = {}):
     const place = fixed.indexOf(name);
     return [
       {
-        ...{ name, schema, kind: kindOf(schema), flags: (view.flags?.[name] ?? [kebab(name)]).map(free) },
+        name,
+        schema,
+        kind: kindOf(schema),
+        flags: (view.flags?.[name] ?? [kebab(name)]).map(free),
         required: needed.includes(name) && !(name in given) && view.stdin !== name,
         ...(place < 0 ? {} : { place }),
       },

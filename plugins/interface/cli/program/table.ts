@@ -55,7 +55,10 @@ export function methodsOf(document: object): readonly Method[] {
     const views = [one['x-cli'] ?? []].flat();
     return [
       {
-        ...{ name, summary, rest, views: views.length > 0 ? views : [{}] },
+        name,
+        summary,
+        rest,
+        views: views.length > 0 ? views : [{}],
         ...(description === undefined ? {} : { description }),
         params: {
           type: 'object',

@@ -66,7 +66,8 @@ export const program = defineProgram<{ readonly before: string; readonly after: 
     using to = openImage(args.after);
     const { added, removed, changed, ...found } = differenceBetween(from.image, to.image);
     const paths = {
-      ...{ added: added.map(({ path }) => path), removed: removed.map(({ path }) => path) },
+      added: added.map(({ path }) => path),
+      removed: removed.map(({ path }) => path),
       changed: changed.map(({ path }) => path),
     };
     if (out.json)

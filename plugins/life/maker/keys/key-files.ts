@@ -55,7 +55,10 @@ export function keyAt(path: string): KeyPlace {
   const { key = '', notAfter } = found;
   if (notAfter !== undefined && !Number.isSafeInteger(notAfter)) throw usage(`${place}.pub: notAfter is no time`);
   return {
-    ...{ name: basename(place), path: place, key, fingerprint: fingerprintOf(createPublicKey(key)) },
+    name: basename(place),
+    path: place,
+    key,
+    fingerprint: fingerprintOf(createPublicKey(key)),
     ...(notAfter === undefined ? {} : { notAfter }),
     kind: existsSync(`${place}.key`) ? 'file' : existsSync(`${place}.signer`) ? 'signer' : 'public',
   };

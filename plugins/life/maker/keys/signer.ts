@@ -51,7 +51,9 @@ async function ownWay(place: KeyPlace, { passphraseFile }: SignerOptions): Promi
 function byCommand(command: string): Make {
   return (message) => {
     const { status, stdout, stderr, error } = spawnSync('/bin/sh', ['-c', command], {
-      ...{ input: message, timeout: LONGEST_SIGNING_MS, maxBuffer: 1 << 20 },
+      input: message,
+      timeout: LONGEST_SIGNING_MS,
+      maxBuffer: 1 << 20,
     });
     // One that signs without reading the message is found by its signature.
     const failed = error !== undefined && (error as NodeJS.ErrnoException).code !== 'EPIPE';

@@ -22,7 +22,10 @@ export const adding = (noun: PackageNoun): Program<Args> =>
         ...REPOSITORY,
         package: { type: 'string', description: MADE_BY[noun] },
         signers: {
-          ...{ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 64 },
+          type: 'array',
+          items: { type: 'string' },
+          minItems: 1,
+          maxItems: 64,
           description: 'file of a public key that devices trust; may be repeated, one of them signed the package',
         },
       },

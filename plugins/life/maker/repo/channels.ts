@@ -27,7 +27,11 @@ export function addChannels(edition: Edition, keyring: Keyring, channels: readon
   const found = channels.map((channel) => ({ channel, ...keyring.named(channel) }));
   const added = found.map(
     ({ channel, id }): Delegation => ({
-      ...{ name: channel, keyids: [id], threshold: 1, terminating: true, paths: [pathOf(channel)] },
+      name: channel,
+      keyids: [id],
+      threshold: 1,
+      terminating: true,
+      paths: [pathOf(channel)],
     }),
   );
   const keys = Object.fromEntries(found.map(({ id, json }) => [id, json]));

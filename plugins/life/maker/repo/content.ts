@@ -79,7 +79,10 @@ export async function addImage(
     );
   const { sizes, fresh } = await addBlobs(repository, folder, image);
   const custom: ImageCustom = {
-    ...{ sku: image.sku, version: image.version, image: hash, publishedAt: there?.publishedAt ?? publishedAt },
+    sku: image.sku,
+    version: image.version,
+    image: hash,
+    publishedAt: there?.publishedAt ?? publishedAt,
     ...(rollout === undefined ? {} : { rollout }),
   };
   const targets: Record<string, TargetEntry> = {
@@ -92,7 +95,11 @@ export async function addImage(
     ),
   };
   return {
-    ...{ image, hash, place, fresh, blobs: new Set(image.files.map(({ sha256 }) => sha256)).size },
+    image,
+    hash,
+    place,
+    fresh,
+    blobs: new Set(image.files.map(({ sha256 }) => sha256)).size,
     change: (before) => ({ ...before, targets: { ...before.targets, ...targets } }),
   };
 }

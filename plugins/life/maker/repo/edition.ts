@@ -98,7 +98,9 @@ export class Edition {
   /** Makes a role or changes it. Without a change it is signed anew. */
   edit(name: string, change: (role: TargetsSigned) => TargetsSigned = (role) => role): void {
     const role: TargetsSigned = this.#roles.get(name) ?? {
-      ...{ _type: 'targets', ...this.#head(-1, 'targets'), targets: {} },
+      _type: 'targets',
+      ...this.#head(-1, 'targets'),
+      targets: {},
     };
     this.#roles.set(name, change(role));
     this.#changed.add(name);
@@ -116,12 +118,15 @@ export class Edition {
       files.push({ name: `${next.version}.${name}.json`, bytes });
     }
     const snapshot: SnapshotSigned = {
-      ...{ _type: 'snapshot', ...this.#head(this.#before?.snapshot.version ?? 0, 'snapshot'), meta },
+      _type: 'snapshot',
+      ...this.#head(this.#before?.snapshot.version ?? 0, 'snapshot'),
+      meta,
     };
     const snapshotBytes = signed(snapshot, await this.#signersOf('snapshot'));
     files.push({ name: `${snapshot.version}.snapshot.json`, bytes: snapshotBytes });
     const timestamp: TimestampSigned = {
-      ...{ _type: 'timestamp', ...this.#head(this.#before?.timestamp.version ?? 0, 'timestamp') },
+      _type: 'timestamp',
+      ...this.#head(this.#before?.timestamp.version ?? 0, 'timestamp'),
       meta: { 'snapshot.json': metaEntry(snapshot.version, snapshotBytes) },
     };
     const timestampBytes = signed(timestamp, await this.#signersOf('timestamp'));

@@ -115,7 +115,8 @@ export class RepositoryFolder {
   /** Writes a target; what a role has to say of it. Nobody sees it before that role does. */
   async addTarget(path: string, bytes: Uint8Array, custom?: TargetEntry['custom']): Promise<TargetEntry> {
     const entry: TargetEntry = {
-      ...{ length: bytes.length, hashes: { sha256: sha256(bytes) } },
+      length: bytes.length,
+      hashes: { sha256: sha256(bytes) },
       ...(custom === undefined ? {} : { custom }),
     };
     const file = this.target(path, entry);

@@ -24,7 +24,10 @@ export const program = defineProgram<Args>({
     properties: {
       ...REPOSITORY,
       channels: {
-        ...{ type: 'array', items: { type: 'string' }, minItems: 1, default: ['stable', 'beta', 'apps', 'plugins'] },
+        type: 'array',
+        items: { type: 'string' },
+        minItems: 1,
+        default: ['stable', 'beta', 'apps', 'plugins'],
         description: 'what it offers',
       },
       firstRoot: {
@@ -55,7 +58,8 @@ function rolesOfRoot(keyring: Keyring): Pick<RootSigned, 'keys' | 'roles'> {
     throw usage('the keys of root are three different ones');
   const others = (['targets', 'snapshot', 'timestamp'] as const).map((role) => [role, named([role])] as const);
   const of = (keys: readonly { readonly id: string }[], threshold: number): RoleKeys => ({
-    ...{ keyids: keys.map(({ id }) => id), threshold },
+    keyids: keys.map(({ id }) => id),
+    threshold,
   });
   const roles = Object.fromEntries(others.map(([role, keys]) => [role, of(keys, 1)]));
   const keys = [root, ...others.map(([, one]) => one)].flat().map(({ id, json }) => [id, json] as const);

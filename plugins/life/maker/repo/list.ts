@@ -56,11 +56,19 @@ function offersOf(channel: string, role: TargetsSigned): readonly Offered[] {
   const noun = nounOf(channel);
   if (noun !== undefined)
     return packagesOf(noun, role).map(({ id, version, publishedAt, ...rest }) => ({
-      ...{ channel, what: id, version, platform: forWhat(rest), publishedAt },
+      channel,
+      what: id,
+      version,
+      platform: forWhat(rest),
+      publishedAt,
       ...(rest.withdrawn === undefined ? {} : { withdrawn: rest.withdrawn }),
     }));
   return imagesOf(role).map(({ sku, version, place, publishedAt, rollout, withdrawn }) => ({
-    ...{ channel, what: sku, version, platform: place.split('/')[2] ?? '', publishedAt },
+    channel,
+    what: sku,
+    version,
+    platform: place.split('/')[2] ?? '',
+    publishedAt,
     ...(rollout === undefined ? {} : { rollout }),
     ...(withdrawn === undefined ? {} : { withdrawn }),
   }));

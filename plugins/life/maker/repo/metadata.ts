@@ -103,5 +103,7 @@ export function parseSigned<T extends AnySigned>(kind: T['_type'], bytes: Uint8A
 }
 
 export const metaEntry = (version: number, bytes: Uint8Array): MetaEntry => ({
-  ...{ version, length: bytes.length, hashes: { sha256: sha256(bytes) } },
+  version,
+  length: bytes.length,
+  hashes: { sha256: sha256(bytes) },
 });

@@ -60,7 +60,10 @@ export async function addPackage(
   const offer = { ...fresh, publishedAt: before?.publishedAt ?? publishedAt };
   const entry = await repository.addTarget(path, bytes, { ...offer });
   return {
-    ...{ offer, path, signer, bytes: bytes.length },
+    offer,
+    path,
+    signer,
+    bytes: bytes.length,
     change: (one) => ({ ...one, targets: { ...one.targets, [path]: entry } }),
   };
 }

@@ -57,7 +57,8 @@ export async function prove({ folder, files, root, channels }: Proof): Promise<v
     };
     const { Updater } = tuf();
     const updater = new Updater({
-      ...{ metadataDir: place, metadataBaseUrl: 'http://desk.invalid/' },
+      metadataDir: place,
+      metadataBaseUrl: 'http://desk.invalid/',
       fetcher: { downloadBytes: read, downloadFile: () => Promise.reject(new Error('no target is looked at')) },
     });
     await updater.refresh();

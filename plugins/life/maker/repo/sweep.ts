@@ -25,7 +25,10 @@ export const program = defineProgram<Args>({
     properties: {
       repository: REPOSITORY.repository,
       days: {
-        ...{ type: 'integer', minimum: 0, maximum: 3650, default: 30 },
+        type: 'integer',
+        minimum: 0,
+        maximum: 3650,
+        default: 30,
         description: 'what was named or written within so many days stays: a device may be fetching it',
       },
       dryRun: { type: 'boolean', description: 'tell what would go, and remove nothing' },

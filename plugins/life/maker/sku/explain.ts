@@ -132,14 +132,24 @@ function factsOf(resolved: ResolvedSku, plugin: ResolvedPlugin): PluginFacts {
   const { id, version, summary, isolation, share, essential, enabled, at, file, capabilities, budget } = plugin;
   const line = resolved.sku.plugins[id];
   return {
-    ...{ id, version, summary, isolation, ...(share !== undefined && { share }), essential, enabled, at },
+    id,
+    version,
+    summary,
+    isolation,
+    ...(share !== undefined && { share }),
+    essential,
+    enabled,
+    at,
     ...(file !== undefined && { manifest: file }),
     provides: offersOf(resolved, plugin.provides),
     requires: needsOf(resolved, plugin.requires),
     optional: needsOf(resolved, plugin.optional),
-    ...{ capabilities, budget },
+    capabilities,
+    budget,
     set: plugin.set.map(({ path, file: where, line: number }) => ({
-      ...{ key: path.join('.'), file: where, line: number },
+      key: path.join('.'),
+      file: where,
+      line: number,
       value: typeof line === 'object' ? path.reduce<unknown>((map, key) => Object(map)[key], line) : line,
     })),
     without: waitingWithout(resolved, id),
@@ -163,7 +173,9 @@ function serviceOf(resolved: ResolvedSku, id: string): ServiceFacts | undefined 
       const at = placeOfPlugin(one.id);
       return { ...one, ...(at && { at }) };
     }),
-    ...{ neededBy, usedBy, couldBy: inTree.map((one) => one.id) },
+    neededBy,
+    usedBy,
+    couldBy: inTree.map((one) => one.id),
   };
 }
 
@@ -173,7 +185,10 @@ function absentOf(resolved: ResolvedSku, id: string): Absent | undefined {
   const { version, summary, provides = {}, requires = {} } = manifestIn(file);
   const there = providersOf(resolved);
   return {
-    ...{ id, version, summary, provides: Object.keys(provides) },
+    id,
+    version,
+    summary,
+    provides: Object.keys(provides),
     lacks: Object.keys(requires).filter((service) => !there.has(service)),
   };
 }

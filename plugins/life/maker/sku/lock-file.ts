@@ -67,7 +67,8 @@ export function lockOf(
   };
   const core = ['kernel', 'node_modules/@device-core', 'manifests/schema', 'manifests/skus/safe-mode.yaml'];
   return {
-    ...{ lock: 1, sku: sku.sku.id },
+    lock: 1,
+    sku: sku.sku.id,
     files: Object.fromEntries(skuFiles(file).map((one) => [basename(one), saidIn(one)])),
     node: nodeOf(checkout),
     core: part(checkout.package.version, ...core),

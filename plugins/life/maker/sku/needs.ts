@@ -21,15 +21,18 @@ export function offersOf({ plugins }: ResolvedSku, provides: Readonly<Record<str
   const asking = (member: 'requires' | 'optional', service: string) =>
     plugins.filter((one) => one[member][service] !== undefined).map(({ id }) => id);
   return Object.entries(provides).map(([service, version]) => ({
-    ...{ service, version },
-    ...{ neededBy: asking('requires', service), usedBy: asking('optional', service) },
+    service,
+    version,
+    neededBy: asking('requires', service),
+    usedBy: asking('optional', service),
   }));
 }
 
 export function needsOf(resolved: ResolvedSku, wanted: Readonly<Record<string, string>>): readonly Need[] {
   const providers = providersOf(resolved);
   return Object.entries(wanted).map(([service, range]) => ({
-    ...{ service, range },
+    service,
+    range,
     by: (providers.get(service) ?? []).map(({ id }: Provider) => id),
   }));
 }

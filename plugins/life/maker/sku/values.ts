@@ -41,7 +41,7 @@ function ofPlugin(resolved: ResolvedSku, plugin: ResolvedPlugin, parts: readonly
   if (found) {
     const description = descriptionOf(plugin, found.path);
     const said = saidOf(resolved, [...line, 'config', ...found.path]);
-    return { ...{ key: name(found.path), value: found.value, said, plugin: id }, ...(description && { description }) };
+    return { key: name(found.path), value: found.value, said, plugin: id, ...(description && { description }) };
   }
   if (LINE_MEMBERS.has(first)) {
     const of = walk(plugin, parts);

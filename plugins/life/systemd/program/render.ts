@@ -42,7 +42,8 @@ export function render(text: string, values: Values): string {
   const problem = valuesProblem(values);
   if (problem !== undefined) throw new Error(problem);
   const known: Readonly<Record<string, string>> = {
-    ...{ SERVICE: values.service, PREFIX: values.prefix },
+    SERVICE: values.service,
+    PREFIX: values.prefix,
     ...rootsOwn(values),
   };
   return text.replaceAll(/@([A-Za-z_][A-Za-z0-9_]*)@/g, (whole, name: string) => {

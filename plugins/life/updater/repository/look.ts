@@ -23,8 +23,12 @@ const MOST = {
 } as const;
 const MOST_DEPTH = 12;
 const CONFIG = {
-  ...{ rootMaxLength: MOST.root, timestampMaxLength: MOST.timestamp, snapshotMaxLength: MOST.snapshot },
-  ...{ targetsMaxLength: MOST.channel, maxDelegations: 8, maxRootRotations: 64 },
+  rootMaxLength: MOST.root,
+  timestampMaxLength: MOST.timestamp,
+  snapshotMaxLength: MOST.snapshot,
+  targetsMaxLength: MOST.channel,
+  maxDelegations: 8,
+  maxRootRotations: 64,
 };
 const TOP = ['root', 'timestamp', 'snapshot', 'targets'] as const;
 
@@ -84,7 +88,9 @@ export async function look(options: LookOptions): Promise<Channel> {
   try {
     const { Updater } = tuf();
     const updater = new Updater({
-      ...{ metadataDir: kept.next, metadataBaseUrl: 'http://metadata.invalid/', config: CONFIG },
+      metadataDir: kept.next,
+      metadataBaseUrl: 'http://metadata.invalid/',
+      config: CONFIG,
       fetcher: fetcher(options, seen),
     });
     await updater.refresh();

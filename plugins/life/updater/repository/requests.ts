@@ -132,7 +132,9 @@ export class Requests implements Disposable {
     return this.#timed(signal, (ended) => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
       const outgoing = (secure ? httpsRequest : httpRequest)(url, {
-        ...{ agent: this.#agent(secure), headers, signal: ended },
+        agent: this.#agent(secure),
+        headers,
+        signal: ended,
       });
       outgoing.once('response', (answer) => {
         // Whatever happens to it is heard by who reads it; in between nobody may be missing.

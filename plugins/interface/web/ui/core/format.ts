@@ -11,7 +11,9 @@ const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
 export function bytesText(bytes: number): string {
   const step = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
   return new Intl.NumberFormat(locale.value, {
-    ...{ style: 'unit', unit: UNITS[step]!, unitDisplay: 'short' },
+    style: 'unit',
+    unit: UNITS[step]!,
+    unitDisplay: 'short',
     maximumFractionDigits: step === 0 ? 0 : 1,
   } as Intl.NumberFormatOptions).format(bytes / 1000 ** step);
 }
@@ -27,7 +29,9 @@ export function durationText(ms: number): string {
           ? ([ms / 60_000, 'minute'] as const)
           : ([ms / 3_600_000, 'hour'] as const);
   return new Intl.NumberFormat(locale.value, {
-    ...{ style: 'unit', unit, unitDisplay: 'short' },
+    style: 'unit',
+    unit,
+    unitDisplay: 'short',
     maximumFractionDigits: value < 10 ? 1 : 0,
   } as Intl.NumberFormatOptions).format(value);
 }

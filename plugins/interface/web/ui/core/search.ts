@@ -68,7 +68,10 @@ export function wordsOf(text: string): readonly string[] {
 
 export function indexOf(entries: readonly Entry[]): Index {
   return entries.map((entry) => ({
-    ...{ entry, whole: plain(entry.title), tail: plain(entry.title).split('.').at(-1)!, title: wordsOf(entry.title) },
+    entry,
+    whole: plain(entry.title),
+    tail: plain(entry.title).split('.').at(-1)!,
+    title: wordsOf(entry.title),
     more: wordsOf([entry.note ?? '', ...(entry.words ?? [])].join(' ').slice(0, 1200)),
   }));
 }

@@ -51,7 +51,13 @@ export class Shares {
   join(key: string, ask: Ask, user: User): Joined {
     this.#sweep();
     const entry = this.#entries.get(key) ?? {
-      ...{ ask, users: new Set<User>(), shown: undefined, at: undefined, arrived: 0, pending: undefined, wanted: 0 },
+      ask,
+      users: new Set<User>(),
+      shown: undefined,
+      at: undefined,
+      arrived: 0,
+      pending: undefined,
+      wanted: 0,
     };
     this.#entries.set(key, entry);
     entry.users.add(user);

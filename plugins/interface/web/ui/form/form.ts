@@ -87,8 +87,11 @@ function Field(props: FieldProps) {
   if (control.kind === 'list') return html`<${List} ...${props} control=${control} />`;
   const own = resolved(props.schema, props.all.root);
   const common = {
-    ...{ label: props.label, quiet: props.quiet, disabled: props.all.disabled },
-    ...{ hint: hintOf(own, control, props), error: messages(props.errors) },
+    label: props.label,
+    quiet: props.quiet,
+    disabled: props.all.disabled,
+    hint: hintOf(own, control, props),
+    error: messages(props.errors),
   };
   if (control.kind === 'choice') return choice(props, control, common);
   if (control.kind === 'switch') return onOff(props, own, common);

@@ -99,7 +99,9 @@ export const isSecret = ({ secret, writeOnly, format }: Schema): boolean =>
 function membersOf({ properties, required }: Schema): readonly Member[] {
   const must = Array.isArray(required) ? required : [];
   return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
-    ...{ name, schema: isObject(schema) ? schema : {}, required: must.includes(name) },
+    name,
+    schema: isObject(schema) ? schema : {},
+    required: must.includes(name),
   }));
 }
 

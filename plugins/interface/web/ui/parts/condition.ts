@@ -76,8 +76,12 @@ export function troubleOf(row: Row): Trouble | undefined {
   const why = told === undefined ? {} : { why: told };
   if (state === 'active' && said?.warning?.code === 'BUSY' && said.status === 'okay')
     return {
-      ...{ ...own, ...why, what: condition('isBusy', { id }), remedy: condition('lookAtCost') },
-      ...{ href: link('plugins', [], { view: 'cost' }), action: condition('openCost') },
+      ...own,
+      ...why,
+      what: condition('isBusy', { id }),
+      remedy: condition('lookAtCost'),
+      href: link('plugins', [], { view: 'cost' }),
+      action: condition('openCost'),
     };
   if (state === 'active')
     return { ...own, ...why, what: condition('isTroubled', { id }), remedy: condition('readLog') };
@@ -97,8 +101,12 @@ export function troublesOf(rows: readonly Row[], health: Health | undefined): re
       ? []
       : [
           {
-            ...{ id, level: 'error', what: condition('isTroubled', { id }), remedy: condition('readLog') },
-            ...{ ...LOG(), ...(message !== undefined && { why: message }) },
+            id,
+            level: 'error',
+            what: condition('isTroubled', { id }),
+            remedy: condition('readLog'),
+            ...LOG(),
+            ...(message !== undefined && { why: message }),
           },
         ],
   );
@@ -110,7 +118,7 @@ export function troublesOf(rows: readonly Row[], health: Health | undefined): re
     .map(({ code, message }, index): Trouble => {
       const remedy = code.startsWith('STORAGE') ? 'makeRoom' : code.startsWith('APP_') ? 'seeApps' : 'readLog';
       const to = remedy === 'readLog' ? LOG() : { href: link('apps'), action: condition('openApps') };
-      return { ...{ id: `${code} ${index}`, level: 'warn', what: message, remedy: condition(remedy) }, ...to };
+      return { id: `${code} ${index}`, level: 'warn', what: message, remedy: condition(remedy), ...to };
     });
   return [...found, ...warned].sort((a, b) => (a.level === b.level ? 0 : a.level === 'error' ? -1 : 1));
 }

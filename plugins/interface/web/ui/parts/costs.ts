@@ -64,19 +64,31 @@ export function usersOf({ core, plugins }: Load, apps: readonly AppUsage[]): rea
   const used = ({ usage }: AppUsage, budget: string) => usage.find((one) => one.budget === budget)?.used;
   const users: readonly User[] = [
     {
-      ...{ kind: 'core', id: 'core', name: 'Core', bytes: core.residentBytes },
-      ...{ percent: Math.max(0, core.minutePercent - inside), href: link('plugins', [], { view: 'cost' }) },
+      kind: 'core',
+      id: 'core',
+      name: 'Core',
+      bytes: core.residentBytes,
+      percent: Math.max(0, core.minutePercent - inside),
+      href: link('plugins', [], { view: 'cost' }),
     },
     ...plugins.map(
       ({ plugin, minutePercent = 0, heapBytes }): User => ({
-        ...{ kind: 'plugin', id: plugin, name: plugin, percent: minutePercent, href: link('plugins', [plugin]) },
+        kind: 'plugin',
+        id: plugin,
+        name: plugin,
+        percent: minutePercent,
+        href: link('plugins', [plugin]),
         ...(heapBytes !== undefined && { bytes: heapBytes }),
       }),
     ),
     ...apps.map((app): User => {
       const memory = used(app, 'memory');
       return {
-        ...{ kind: 'app', id: app.id, name: app.name, percent: used(app, 'cpu') ?? 0, href: link('apps', [app.id]) },
+        kind: 'app',
+        id: app.id,
+        name: app.name,
+        percent: used(app, 'cpu') ?? 0,
+        href: link('apps', [app.id]),
         ...(memory !== undefined && { bytes: memory * 1_000_000 }),
       };
     }),

@@ -41,7 +41,11 @@ const DRAW_MS = 120;
 /** The end of what the stream brings again is not marked: after so long without the line that was last, it is a gap. */
 const RESUME_MS = 600;
 const LEVEL: Readonly<Record<LogLevel, Level>> = {
-  ...{ debug: 'quiet', info: 'info', warn: 'warn', error: 'error', fatal: 'error' },
+  debug: 'quiet',
+  info: 'info',
+  warn: 'warn',
+  error: 'error',
+  fatal: 'error',
 };
 
 export const words = catalogue('parts/log-lines');

@@ -47,8 +47,10 @@ interface Vocabulary {
 }
 
 const device = (title: string): Readonly<Record<'de' | 'fr' | 'deAll' | 'frAll', string>> => ({
-  ...{ de: `Das ${title}-Gerät „{scope}“ benutzen`, deAll: `Alle ${title}-Geräte benutzen` },
-  ...{ fr: `Utiliser l’appareil ${title} « {scope} »`, frAll: `Utiliser tous les appareils ${title}` },
+  de: `Das ${title}-Gerät „{scope}“ benutzen`,
+  deAll: `Alle ${title}-Geräte benutzen`,
+  fr: `Utiliser l’appareil ${title} « {scope} »`,
+  frAll: `Utiliser tous les appareils ${title}`,
 });
 const BUSES = (['spi', 'i2c', 'gpio', 'uart', 'pio', 'can'] as const).map(
   (area) => [`bridges.${area}`, device(area.toUpperCase())] as const,

@@ -72,8 +72,15 @@ function Option(props: { id: string; entry: Entry; chosen: boolean; onOpen: () =
 }
 
 const ICONS = {
-  ...{ question: 'info', page: 'right', app: 'apps', plugin: 'plugins', setting: 'settings', refusal: 'denials' },
-  ...{ function: 'functions', operation: 'functions', event: 'events' },
+  question: 'info',
+  page: 'right',
+  app: 'apps',
+  plugin: 'plugins',
+  setting: 'settings',
+  refusal: 'denials',
+  function: 'functions',
+  operation: 'functions',
+  event: 'events',
 } as const satisfies Record<EntryKind, string>;
 
 /** Pages and questions at once; what pages offer when it comes. One that fails leaves the rest. */

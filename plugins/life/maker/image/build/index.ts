@@ -51,8 +51,14 @@ export function buildImage(checkout: Checkout, args: Pick<BuildArgs, 'sku' | 've
   const sbom = Buffer.from(sbomOf({ checkout, sku, version, packages, contents }));
   contents.set(SBOM_FILE, { mode: 0o644, bytes: () => sbom });
   const list = listOf(contents, {
-    ...{ sku: sku.sku.id, version, platform: platformHere(), builtAt: checkout.time, plugins: sku.lock },
-    ...{ minLoader: MIN_LOADER, state: sku.state, severity: args.severity },
+    sku: sku.sku.id,
+    version,
+    platform: platformHere(),
+    builtAt: checkout.time,
+    plugins: sku.lock,
+    minLoader: MIN_LOADER,
+    state: sku.state,
+    severity: args.severity,
     ...(args.notes === undefined ? {} : { notes: args.notes }),
   });
   const { changed } = checkout;

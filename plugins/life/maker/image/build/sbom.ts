@@ -49,7 +49,9 @@ export function sbomOf({ checkout, sku, version, packages, contents }: SbomParts
   const own = sku.plugins.map(({ id, version: of }) => library(`@device-core/plugin-${id}`, of, 'Apache-2.0'));
   const core = library('device-core', checkout.package.version, 'Apache-2.0');
   const platform = {
-    ...{ 'bom-ref': `node@${process.version.slice(1)}`, type: 'platform', name: 'node' },
+    'bom-ref': `node@${process.version.slice(1)}`,
+    type: 'platform',
+    name: 'node',
     version: process.version.slice(1),
     hashes: [{ alg: 'SHA-256', content: sha256(node.bytes()) }],
     licenses: [{ license: { id: 'MIT' } }],
@@ -76,7 +78,10 @@ export function sbomOf({ checkout, sku, version, packages, contents }: SbomParts
 
 function library(name: string, version: string, license: string): Component & { readonly licenses: readonly object[] } {
   return {
-    ...{ 'bom-ref': `${name}@${version}`, type: 'library', name, version },
+    'bom-ref': `${name}@${version}`,
+    type: 'library',
+    name,
+    version,
     licenses: [{ expression: license }],
   };
 }
@@ -94,7 +99,9 @@ function uuidOf(contents: Contents): string {
 function npmSbom({ folder }: Checkout): Bom {
   const words = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only', '--omit=dev'];
   const { status, stdout, stderr, error } = spawnSync('npm', words, {
-    ...{ cwd: folder, encoding: 'utf8', maxBuffer: 64 << 20 },
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 64 << 20,
   });
   if (error === undefined && status === 0) return JSON.parse(stdout) as Bom;
   throw new Failure(EXIT.answered, 'INTERNAL', `npm sbom: ${error?.message ?? stderr.trim().split('\n').at(-1)}`);

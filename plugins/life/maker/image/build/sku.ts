@@ -56,7 +56,9 @@ export function skuOf(file: string, checkout: Checkout): BuiltSku {
     [...resolved(checkout.path(SAFE_MODE), checkout).plugins, ...plugins].map((one) => [one.id, one]),
   );
   const built = [...all.values()].map(({ id, version, file: manifest, main }) => ({
-    ...{ id, version, manifest: relative(checkout.folder, manifest) },
+    id,
+    version,
+    manifest: relative(checkout.folder, manifest),
     folder: relative(checkout.folder, main.slice(0, main.lastIndexOf('/'))),
   }));
   const manifests = built.map(({ manifest }) => parseYaml(checkout.text(manifest)).value as PluginManifest);

@@ -55,7 +55,9 @@ export async function tryStart(
   const started = performance.now();
   // Nothing of who builds reaches what is built.
   const core = spawn(join(slot, 'bin/node'), [join(slot, 'kernel/start.js'), ...words], {
-    ...{ cwd: slot, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }, stdio: ['ignore', 'pipe', 'pipe'] },
+    cwd: slot,
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const missing: Record<string, string> = {};
   const said: string[] = [];

@@ -59,7 +59,9 @@ export const program = defineProgram<Args>({
       writeFileSync(sku, skuText(source));
       const loader = loaderOf(checkout);
       const placed = await placeDevice({
-        ...{ system, keys, loader },
+        system,
+        keys,
+        loader,
         image: asFolder(args.image, source, join(folder, 'image')),
       });
       selfCheck(system, service);
@@ -85,14 +87,12 @@ export const program = defineProgram<Args>({
 export function loaderOf(checkout: Checkout): Parameters<typeof placeDevice>[0]['loader'] {
   const contents = loaderTree(checkout);
   const facts = {
-    ...{
-      sku: 'loader',
-      version: checkout.package.version,
-      builtAt: checkout.time,
-      plugins: {},
-      minLoader: 0,
-      state: {},
-    },
+    sku: 'loader',
+    version: checkout.package.version,
+    builtAt: checkout.time,
+    plugins: {},
+    minLoader: 0,
+    state: {},
     severity: 'normal' as const,
   };
   return { contents, list: listOf(contents, { ...facts, platform: platformHere() }) };

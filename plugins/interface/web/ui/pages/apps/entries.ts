@@ -9,14 +9,20 @@ import { text } from './text.ts';
 export async function entries(): Promise<readonly Entry[]> {
   const { apps } = await api.get<{ readonly apps: readonly AppStatus[] }>('/apps');
   const install: Entry = {
-    ...{ kind: 'page', title: text('install'), note: text('installLead'), icon: 'upload' },
+    kind: 'page',
+    title: text('install'),
+    note: text('installLead'),
+    icon: 'upload',
     href: link('apps', ['install']),
   };
   return [
     install,
     ...apps.map(
       ({ id, title, state, denied }): Entry => ({
-        ...{ kind: 'app', title: clean(title || id), note: `${clean(id)}, ${text(state)}`, icon: 'apps' },
+        kind: 'app',
+        title: clean(title || id),
+        note: `${clean(id)}, ${text(state)}`,
+        icon: 'apps',
         href: link('apps', [id]),
         words: denied.map(({ capability }) => capability),
       }),

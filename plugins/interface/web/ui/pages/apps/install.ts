@@ -141,7 +141,9 @@ function Offer({ of, found, begun }: { of: string | undefined; found: Found; beg
     try {
       const { change } = await api.post<{ readonly change: string }>('/apps/install', {
         source,
-        ...{ id: app, version, grants },
+        id: app,
+        version,
+        grants,
       });
       begun(change);
     } catch (thrown) {

@@ -5,8 +5,12 @@ import { words } from './text.ts';
 
 export async function entries(): Promise<readonly Entry[]> {
   const question = (title: string, note: string, rest: readonly string[], more: string): Entry => ({
-    ...{ kind: 'question', title, note, icon: 'bridge' },
-    ...{ href: link('bridge', rest), words: [more] },
+    kind: 'question',
+    title,
+    note,
+    icon: 'bridge',
+    href: link('bridge', rest),
+    words: [more],
   });
   return [
     question(words('askLink'), words('askLinkNote'), [], 'cbp spi wire pins gpio led button verdrahtung câblage'),

@@ -12,7 +12,12 @@ import { text } from './text.ts';
 sheet('pages/changes/changes.css');
 
 export const LEVEL: Readonly<Record<ChangeState, Level>> = {
-  ...{ waiting: 'quiet', doing: 'info', done: 'okay', undoing: 'warn', undone: 'warn', failed: 'error' },
+  waiting: 'quiet',
+  doing: 'info',
+  done: 'okay',
+  undoing: 'warn',
+  undone: 'warn',
+  failed: 'error',
 };
 
 export const isOver = ({ state }: Pick<Change, 'state'>): boolean => ['done', 'undone', 'failed'].includes(state);

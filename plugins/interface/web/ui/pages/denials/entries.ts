@@ -8,8 +8,12 @@ export async function entries(): Promise<readonly Entry[]> {
   const found = await refusals();
   return found.map(
     ({ caller, capability, count }): Entry => ({
-      ...{ kind: 'refusal', title: `${caller.id}: ${capability}`, note: text('times', { n: count }), icon: 'denials' },
-      ...{ href: link('denials', [], { of: caller.id }), words: ['refused', 'denied', 'why'] },
+      kind: 'refusal',
+      title: `${caller.id}: ${capability}`,
+      note: text('times', { n: count }),
+      icon: 'denials',
+      href: link('denials', [], { of: caller.id }),
+      words: ['refused', 'denied', 'why'],
     }),
   );
 }

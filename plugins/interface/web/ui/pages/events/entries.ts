@@ -12,7 +12,10 @@ export async function entries(): Promise<readonly Entry[]> {
   return Object.values(channels)
     .filter(({ address }) => !address.includes('{'))
     .map(({ address, summary = '' }) => ({
-      ...{ kind: 'event', title: address, note: summary, icon: 'events' },
+      kind: 'event',
+      title: address,
+      note: summary,
+      icon: 'events',
       href: link('events', [], { filter: address }),
     }));
 }

@@ -6,7 +6,10 @@ import type { Envelope, GapRow } from './feed.ts';
 import { words } from './text.ts';
 
 export const PRIORITY_LEVEL: Readonly<Record<Envelope['priority'], Level>> = {
-  ...{ low: 'quiet', normal: 'quiet', high: 'warn', critical: 'error' },
+  low: 'quiet',
+  normal: 'quiet',
+  high: 'warn',
+  critical: 'error',
 };
 
 export function sourceText({ source, via }: Envelope): string {
@@ -34,13 +37,21 @@ export function payloadLine(payload: Envelope['payload']): string {
 /** With milliseconds: what came first matters here. */
 export const exactTime = (at: number): string =>
   new Intl.DateTimeFormat(locale.value, {
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 },
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
   }).format(at);
 
 export const exactWhen = (at: number): string =>
   new Intl.DateTimeFormat(locale.value, {
-    ...{ year: 'numeric', month: 'short', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 },
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    fractionalSecondDigits: 3,
   }).format(at);
 
 export function gapText({ gap, count, counts }: GapRow): string {

@@ -8,7 +8,11 @@ import type { PageOf } from './shapes.ts';
 export async function entries(): Promise<readonly Entry[]> {
   const { pages } = await api.get<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
   return pages.map(({ plugin, id, title, panels }) => ({
-    ...{ kind: 'page', title: said(title), note: plugin, icon: 'right', href: link('extra', [plugin, id]) },
+    kind: 'page',
+    title: said(title),
+    note: plugin,
+    icon: 'right',
+    href: link('extra', [plugin, id]),
     words: [id, ...panels.map((panel) => said(panel.title))],
   }));
 }

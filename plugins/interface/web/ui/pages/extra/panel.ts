@@ -125,7 +125,8 @@ function Ask(props: { button: PageButton; plugin: string; operations: readonly O
         ({ name }) => !(name in params),
       );
       const made = {
-        ...{ type: 'object', properties: Object.fromEntries(free.map((one) => [one.name, one.schema])) },
+        type: 'object',
+        properties: Object.fromEntries(free.map((one) => [one.name, one.schema])),
         required: free.filter((one) => one.required).map(({ name }) => name),
       };
       setSchema(made);

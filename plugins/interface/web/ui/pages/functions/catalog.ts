@@ -99,7 +99,12 @@ export function operationsOf(rest: OpenApi, rpc: OpenRpc): readonly Operation[] 
   for (const method of rpc.methods) {
     const { name, summary = '', description, params = [] } = method;
     found.set(name, {
-      ...{ kind: 'operation', name, area: areaOf(name), summary, rpc: true, params: objectOf(params) },
+      kind: 'operation',
+      name,
+      area: areaOf(name),
+      summary,
+      rpc: true,
+      params: objectOf(params),
       ...defined({
         description,
         plugin: method['x-plugin'],
@@ -117,14 +122,20 @@ export function operationsOf(rest: OpenApi, rpc: OpenRpc): readonly Operation[] 
       const raw = 'application/octet-stream' in content;
       const sse = Object.values(one.responses ?? {}).some((answer) => 'text/event-stream' in (answer.content ?? {}));
       const binding: Rest = {
-        ...{ method: verb.toUpperCase() as Rest['method'], path },
+        method: verb.toUpperCase() as Rest['method'],
+        path,
         ...(raw && { raw }),
         ...(sse && { sse }),
       };
       const body = content['application/json']?.schema;
       found.set(name, {
         ...(known ?? {
-          ...{ kind: 'operation', name, area: areaOf(name), summary: one.summary ?? '', rpc: false, views: [] },
+          kind: 'operation',
+          name,
+          area: areaOf(name),
+          summary: one.summary ?? '',
+          rpc: false,
+          views: [],
           ...defined({ description: one.description, access: one['x-access'], capability: one['x-capability'] }),
           params: joined(objectOf(one.parameters ?? []), body),
         }),
@@ -196,7 +207,11 @@ export function listed(
     href: readonly string[],
     more: string,
   ): Listed => ({
-    ...{ key, name, note, group, href },
+    key,
+    name,
+    note,
+    group,
+    href,
     text: `${name} ${note} ${more}`.toLowerCase(),
   });
   return [

@@ -43,7 +43,10 @@ export function useCallables() {
     const known = functions.data?.functions ?? [];
     const programs = (plugins.data?.plugins ?? []).flatMap((one) => one.programs ?? []);
     return {
-      ...{ operations, streams, functions: known, rows: listed(operations, streams, known) },
+      operations,
+      streams,
+      functions: known,
+      rows: listed(operations, streams, known),
       programs: new Set(programs.flatMap(({ command, aliases = [] }) => [command, ...aliases])),
     };
   }, [rest.data, rpc.data, functions.data, plugins.data]);

@@ -15,19 +15,30 @@ export async function entries(): Promise<readonly Entry[]> {
   return [
     ...functions.map(
       ({ name, app, version, description = '' }): Entry => ({
-        ...{ kind: 'function', title: name, note: description, icon, words: [app] },
+        kind: 'function',
+        title: name,
+        note: description,
+        icon,
+        words: [app],
         href: link('functions', ['fn', app, name, version]),
       }),
     ),
     ...operationsOf(rest, rpc).map(
       ({ name, summary, rest: route }): Entry => ({
-        ...{ kind: 'operation', title: name, note: summary, icon, words: route ? [route.path] : [] },
+        kind: 'operation',
+        title: name,
+        note: summary,
+        icon,
+        words: route ? [route.path] : [],
         href: link('functions', ['op', name]),
       }),
     ),
     ...streamsOf(rpc).map(
       ({ name, summary }): Entry => ({
-        ...{ kind: 'operation', title: name, note: summary, icon },
+        kind: 'operation',
+        title: name,
+        note: summary,
+        icon,
         href: link('functions', ['stream', name]),
       }),
     ),

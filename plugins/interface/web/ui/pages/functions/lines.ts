@@ -95,7 +95,9 @@ export function linesOfCall(
 ): Lines {
   const given = Object.entries(inputs).filter(([, value]) => value !== undefined);
   const params = {
-    ...{ name, ...(others && { app }), ...(newer && { version }) },
+    name,
+    ...(others && { app }),
+    ...(newer && { version }),
     inputs: Object.fromEntries(given),
   };
   const rest = { method: 'POST', path: '/functions/call' } as const;

@@ -20,7 +20,11 @@ type Outcome = LastStart['outcome'];
 type LastStart = NonNullable<Answers['logs.lastStart']['lastStart']>;
 
 const OUTCOMES: Readonly<Record<Outcome, Level>> = {
-  ...{ unfinished: 'error', refused: 'error', crashed: 'error', killed: 'warn', stopped: 'okay' },
+  unfinished: 'error',
+  refused: 'error',
+  crashed: 'error',
+  killed: 'warn',
+  stopped: 'okay',
 };
 
 export function Page({ title, query }: PageProps) {

@@ -7,7 +7,11 @@ import type { Plugin } from '../../parts/shapes.ts';
 export async function entries(): Promise<readonly Entry[]> {
   const { plugins } = await api.get<{ readonly plugins: readonly Plugin[] }>('/plugins');
   return plugins.map(({ id, summary, provides = {} }) => ({
-    ...{ kind: 'plugin', title: id, note: summary, icon: 'plugins' },
-    ...{ href: link('plugins', [id]), words: Object.keys(provides) },
+    kind: 'plugin',
+    title: id,
+    note: summary,
+    icon: 'plugins',
+    href: link('plugins', [id]),
+    words: Object.keys(provides),
   }));
 }

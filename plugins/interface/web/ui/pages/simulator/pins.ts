@@ -27,7 +27,8 @@ export const lampsOf = (bridge: Bridge | undefined) =>
   placesOf(bridge)
     .filter(({ line }) => line.direction !== 'in')
     .map(({ endpoint, number, line }) => ({
-      ...{ name: `${endpoint}-${number}`, on: line.level === 1 },
+      name: `${endpoint}-${number}`,
+      on: line.level === 1,
       label: text(line.level === 1 ? 'lampOn' : 'lampOff', { line: String(number) }),
     }));
 

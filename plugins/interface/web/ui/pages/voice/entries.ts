@@ -5,8 +5,12 @@ import { words } from './text.ts';
 
 export async function entries(): Promise<readonly Entry[]> {
   const question = (title: string, note: string, rest: readonly string[], more: string): Entry => ({
-    ...{ kind: 'question', title, note, icon: 'voice' },
-    ...{ href: link('voice', rest), words: [more] },
+    kind: 'question',
+    title,
+    note,
+    icon: 'voice',
+    href: link('voice', rest),
+    words: [more],
   });
   return [
     question(
