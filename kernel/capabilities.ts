@@ -17,7 +17,10 @@ const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */
 const ANSWERS = 512;
 
-/** A checker of capabilities that tells who holds what: each holder at once, then each change; undefined when a caller holds nothing any more. */
+/**
+ * A checker of capabilities that tells who holds what: each holder at once, then each change; undefined when a caller
+ * holds nothing any more.
+ */
 export interface GrantSource {
   watch(listener: (caller: Caller, capabilities: readonly string[] | undefined) => void): Disposable;
 }

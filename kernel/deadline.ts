@@ -1,4 +1,4 @@
-import { afterOwnTime, type Clock, CoreError, type Spent } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError, maybe, type Spent } from '@device-core/plugin-api';
 import { cancellation } from './clock.ts';
 
 export type Outcome<T> =
@@ -27,7 +27,7 @@ export async function outcome<T>(
   const wait = new Wait<Outcome<T>>(clock, ms, ends, {
     late: (spent) => ({ kind: 'timeout', spent }),
     ended: () => ({ kind: 'aborted' }),
-    ...(lost && { lost }),
+    ...maybe({ lost }),
   });
   return wait.for(() => done);
 }

@@ -19,7 +19,10 @@ export interface Elsewhere {
   lostMs(): number;
 }
 
-/** The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and block no other work. */
+/**
+ * The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and
+ * block no other work.
+ */
 export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | keyof Watch['told']> {
   readonly #parts: KernelParts;
   readonly #clock: Clock;
@@ -105,8 +108,9 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   }
 
   /**
-   * Makes this the set: what is gone stops; what is new or different starts, its dependents with it. If one of those that was active, or is new, is
-   * not active then, or an essential one is not, all of it is undone. `between` runs while what changes is stopped. Throws CHANGE_UNDONE.
+   * Makes this the set: what is gone stops; what is new or different starts, its dependents with it. If one of those
+   * that was active, or is new, is not active then, or an essential one is not, all of it is undone. `between` runs
+   * while what changes is stopped. Throws CHANGE_UNDONE.
    */
   apply(
     entries: readonly PluginEntry[],
@@ -332,8 +336,8 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | key
   }
 
   /**
-   * Stops plugins, newest first. Then `finish` says what becomes of `apart`, or of the set; what else was stopped, or had failed, waits for its
-   * chance: it may fare better with a new provider.
+   * Stops plugins, newest first. Then `finish` says what becomes of `apart`, or of the set; what else was stopped, or
+   * had failed, waits for its chance: it may fare better with a new provider.
    */
   async #stopAll(records: readonly PluginRecord[], apart?: PluginRecord, finish?: () => void): Promise<void> {
     this.#held = true;

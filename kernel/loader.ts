@@ -18,8 +18,8 @@ let mapped = false;
 let turn: Promise<unknown> = Promise.resolve();
 
 /**
- * The Core's own tap of plugin.load: imports the module of a plugin, or stands in for one that runs elsewhere. Modules outside the tree get the Core's
- * own plugin-api: one class identity for errors. Throws PLUGIN_START_FAILED.
+ * The Core's own tap of plugin.load: imports the module of a plugin, or stands in for one that runs elsewhere. Modules
+ * outside the tree get the Core's own plugin-api: one class identity for errors. Throws PLUGIN_START_FAILED.
  */
 export async function loadPlugin(source: PluginSource, options: LoadOptions): Promise<PluginDefinition> {
   const { isolation: level, manifest, main, budget, share, tree } = source;

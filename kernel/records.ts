@@ -3,6 +3,7 @@ import {
   CoreError,
   CrashPolicy,
   type ErrorCode,
+  maybe,
   type PluginDefinition,
   type PluginState,
 } from '@device-core/plugin-api';
@@ -172,13 +173,9 @@ export class Records {
       holds: run?.scope.held ?? [],
       restarts,
       directory: folderOf(entry),
-      ...(reason === undefined ? {} : { reason }),
-      ...(code === undefined ? {} : { code }),
-      ...(startMs === undefined ? {} : { startMs }),
+      ...maybe({ reason, code, startMs }),
       ...(retry === undefined ? {} : { nextStartAt: retry.at }),
-      ...(lastError === undefined ? {} : { lastError }),
-      ...(entry.programs === undefined ? {} : { programs: entry.programs }),
-      ...(entry.manifest.pages && { pages: entry.manifest.pages }),
+      ...maybe({ lastError, programs: entry.programs, pages: entry.manifest.pages }),
       ...(generation === 0 ? {} : { usage: this.#parts.watch.usage.of(id).usage() }),
     };
   }

@@ -63,7 +63,10 @@ export interface Resolved {
   readonly source?: SkuFamily;
 }
 
-/** Reads what is to run. Of a change of what `running` says everything that is newly wrong stops the Core; `installed` keeps the SKU as it is. */
+/**
+ * Reads what is to run. Of a change of what `running` says everything that is newly wrong stops the Core; `installed`
+ * keeps the SKU as it is.
+ */
 export type Resolve = (change?: { readonly running: Resolved; readonly installed: boolean }) => Resolved;
 
 /** Services of the kernel itself, by contract version. */

@@ -105,8 +105,8 @@ export class ServiceRegistry {
 }
 
 /**
- * An object with the methods of a service that stop working when the gate shuts. The methods are wrapped once per start of a provider, so that
- * a call costs one check and one call more, which the compiler inlines.
+ * An object with the methods of a service that stop working when the gate shuts. The methods are wrapped once per start
+ * of a provider, so that a call costs one check and one call more, which the compiler inlines.
  */
 function revocable(impl: object, gate: { readonly open: boolean }, service: string, plugin: string): object {
   const reference: Record<PropertyKey, unknown> = {};

@@ -1,6 +1,6 @@
 /**
- * The Core's process: `node kernel/start.js`, with the options of main.ts. Node strips types with a compiler that takes 40 ms to load, unless the compile
- * cache knows the module: so the one that turns the cache on has no types.
+ * The Core's process: `node kernel/start.js`, with the options of main.ts. Node strips types with a compiler that takes
+ * 40 ms to load, unless the compile cache knows the module: so the one that turns the cache on has no types.
  */
 import { existsSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';

@@ -113,6 +113,7 @@ export { type AfterQuietOptions, afterQuiet } from './kits/debounce.ts';
 export { type RoundsOptions, rounds } from './kits/interval.ts';
 export { isNestedDeeperThan, MAX_JSON_DEPTH } from './kits/json-depth.ts';
 export { LazyAbort, WHEN_ABORTED } from './kits/lazy-abort.ts';
+export { maybe } from './kits/maybe.ts';
 export { keepSteady, steadyMs, steadyOrigin } from './kits/monotonic.ts';
 export { didYouMean, nearest } from './kits/nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './kits/own-time.ts';

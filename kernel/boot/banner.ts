@@ -60,7 +60,10 @@ export async function printBanner(kernel: Kernel, { sku }: Resolved, folder: str
   console.log('  stop      Ctrl-C');
 }
 
-/** After the banner, as probes take their time: what is wrong although all plugins are active, and the command that shows it. Never rejects. */
+/**
+ * After the banner, as probes take their time: what is wrong although all plugins are active, and the command that
+ * shows it. Never rejects.
+ */
 export async function tellTrouble(kernel: Kernel, folder: string, stops: () => boolean): Promise<void> {
   const troubles = new Map<string, string>();
   let over = false;

@@ -6,6 +6,7 @@ import {
   didYouMean,
   type ErrorCode,
   type Isolation,
+  maybe,
   type PluginManifest,
   type ProgramDeclaration,
   reasonOf,
@@ -354,7 +355,10 @@ class SkuCheck {
     deepFreeze(config);
   }
 
-  /** Lays what was set on the device over a configuration, or leaves all of it out where it does not fit: a former version may have taken it. */
+  /**
+   * Lays what was set on the device over a configuration, or leaves all of it out where it does not fit: a former
+   * version may have taken it.
+   */
   #override(
     id: string,
     manifest: PluginManifest,
@@ -470,7 +474,7 @@ function settingsOf(
     summary: manifest.summary,
     given: given.get(id) ?? {},
     inForce: { ...config },
-    ...(manifest.config && { schema: manifest.config }),
+    ...maybe({ schema: manifest.config }),
     ...(manifest.flags && enabled && !refused && { flags: manifest.flags }),
   }));
 }

@@ -1,6 +1,7 @@
 /**
- * Manifests and configurations that a former start found right, by their text: a warm start neither parses nor checks them again, and loads neither
- * the YAML parser nor Ajv. It lies beside the compile cache, which is code: who could forge the one could forge the other. It is as little missed.
+ * Manifests and configurations that a former start found right, by their text: a warm start neither parses nor checks
+ * them again, and loads neither the YAML parser nor Ajv. It lies beside the compile cache, which is code: who could
+ * forge the one could forge the other. It is as little missed.
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -53,7 +53,10 @@ export class LogArchive {
     return join(this.#folder, `${this.#stem}.${newest + 1}.log`);
   }
 
-  /** Takes away what is too much, too old, or more than the disk has room for: the oldest first. The log itself stays, and has its part of the total. */
+  /**
+   * Takes away what is too much, too old, or more than the disk has room for: the oldest first. The log itself stays,
+   * and has its part of the total.
+   */
   prune(limits: LogLimits, now: number): Pruned {
     const files = this.#files();
     let total = files.reduce((sum, { bytes }) => sum + bytes, limits.fileBytes);

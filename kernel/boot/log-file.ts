@@ -48,10 +48,11 @@ export interface LogFileOptions {
 }
 
 /**
- * The file of the log. A large one, or one of another day, is put aside as `core.<n>.log` and packed as `core.<n>.zst`, within bounds.
- * It never throws: a device boots and runs with a disk that is full, read-only or gone, reports it in its health, and logs the number of lost
- * lines once the disk takes lines again. There is no timer, because an idle log needs no care. A target that is no file of a disk, as
- * `/dev/null`, is only written: its mode and its place belong to the system.
+ * The file of the log. A large one, or one of another day, is put aside as `core.<n>.log` and packed as `core.<n>.zst`,
+ * within bounds. It never throws: a device boots and runs with a disk that is full, read-only or gone, reports it in
+ * its health, and logs the number of lost lines once the disk takes lines again. There is no timer, because an idle log
+ * needs no care. A target that is no file of a disk, as `/dev/null`, is only written: its mode and its place belong to
+ * the system.
  */
 export class LogFile {
   readonly #file: string;

@@ -49,8 +49,8 @@ interface Parsed {
 }
 
 /**
- * The last reading of each file. A SKU is resolved again at each look at its file, and parsing forty manifests and compiling their schemas costs a
- * tenth of a second; a file with the same text is not parsed again.
+ * The last reading of each file. A SKU is resolved again at each look at its file, and parsing forty manifests and
+ * compiling their schemas costs a tenth of a second; a file with the same text is not parsed again.
  */
 const parsed = new Map<string, Parsed>();
 
@@ -129,7 +129,10 @@ function read(text: string, kind: Kind): Parsed {
   return { text, value: deepFreeze(value), errors, problems };
 }
 
-/** From now on what was found right at a former start is neither parsed nor checked. Resolves when what was found at this one is kept for the next. */
+/**
+ * From now on what was found right at a former start is neither parsed nor checked. Resolves when what was found at
+ * this one is kept for the next.
+ */
 export function useKnownGood(folder: string, keeps = true): { keep(): Promise<void> } {
   // Results depend on these schemas; the other checks change with the version of the Core.
   const rules = ['plugin', 'sku'].map((kind) => readFileSync(schemaFile(kind as Kind), 'utf8'));
@@ -151,8 +154,9 @@ const LIMIT_MS = 250;
 const limits = new WeakMap<object, TimeLimit>();
 
 /**
- * Fills the defaults of a configuration schema in and returns what does not fit. Throws where the schema does not compile, and where one from outside
- * takes too long. A schema is compiled once as long as it is the same object, and goes with it: Ajv itself would keep every schema that it ever saw.
+ * Fills the defaults of a configuration schema in and returns what does not fit. Throws where the schema does not
+ * compile, and where one from outside takes too long. A schema is compiled once as long as it is the same object, and
+ * goes with it: Ajv itself would keep every schema that it ever saw.
  */
 export function configure(
   schema: object = NO_CONFIGURATION,

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { Logger } from 'pino';
 import type { Problem } from '../resolved.ts';
 
@@ -8,7 +9,10 @@ const FRAMES = 100;
 export class RunRecord {
   readonly #log: Logger;
   #expected = false;
-  /** Names the plugin that a stack leads to. An installed plugin lies in a folder that does not bear its id, so the log cannot tell it later. */
+  /**
+   * Names the plugin that a stack leads to. An installed plugin lies in a folder that does not bear its id, so the log
+   * cannot tell it later.
+   */
   blamed: (error: Error) => string | undefined = () => undefined;
 
   constructor(log: Logger) {
@@ -19,10 +23,7 @@ export class RunRecord {
       Error.stackTraceLimit = FRAMES;
       const err = new Error('the Core was not asked to end');
       const plugin = this.blamed(err);
-      log.fatal(
-        { run: 'ends', code, err, ...(plugin !== undefined && { plugin }) },
-        `the process ends with ${code} without a request`,
-      );
+      log.fatal({ run: 'ends', code, err, ...maybe({ plugin }) }, `the process ends with ${code} without a request`);
     });
   }
 

@@ -1,6 +1,7 @@
 /**
- * The Event Bus (decisions D8). An event is matched when it is published and stored once, in the inbox; a drain hands it to its subscribers in the
- * order of `seq`. Only a subscriber that is busy (its handler returned a promise that has not settled) has a queue.
+ * The Event Bus (decisions D8). An event is matched when it is published and stored once, in the inbox; a drain hands
+ * it to its subscribers in the order of `seq`. Only a subscriber that is busy (its handler returned a promise that has
+ * not settled) has a queue.
  *
  * Retained for late subscribers: the latest event of system.presence, system.network, system.power, system.time and update.state, and of
  * app.state and plugin.state the latest for each `payload.app` or `payload.plugin` (the oldest of them goes beyond `limits.retained`).

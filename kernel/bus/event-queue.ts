@@ -15,8 +15,9 @@ export function noCounts(): Counts {
 }
 
 /**
- * While an event does not fit, the lowest class among those queued and itself gives way, its oldest event first; `high` gives those first that
- * a newer event of their topic supersedes, and so keeps the newest per topic for as long as the bounds allow. `critical` never gives way.
+ * While an event does not fit, the lowest class among those queued and itself gives way, its oldest event first; `high`
+ * gives those first that a newer event of their topic supersedes, and so keeps the newest per topic for as long as the
+ * bounds allow. `critical` never gives way.
  */
 export class EventQueue {
   readonly #limit: number;

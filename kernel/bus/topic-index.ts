@@ -1,7 +1,8 @@
 /**
- * Which subscribers match a topic: a trie of filter segments, and in front of it a cache of whole topics that a generation number keeps true.
- * A topic enters the cache when it is seen the second time, so that topics which never repeat neither pay for it nor push others out.
- * Segments are found by a hash computed while the topic is checked: cutting strings out of it would cost more than the walk.
+ * Which subscribers match a topic: a trie of filter segments, and in front of it a cache of whole topics that a
+ * generation number keeps true. A topic enters the cache when it is seen the second time, so that topics which never
+ * repeat neither pay for it nor push others out. Segments are found by a hash computed while the topic is checked:
+ * cutting strings out of it would cost more than the walk.
  */
 import { checkTopic } from '@device-core/plugin-api';
 

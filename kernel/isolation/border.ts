@@ -7,8 +7,9 @@ import type { ServiceRegistry } from '../services.ts';
 import type { UsageBoard } from '../usage/usage.ts';
 
 /**
- * A plugin that does not come with the Core: one that was installed on the device, and one of the SKU from outside of the tree behind a wall. A line
- * `isolation: inline` of a SKU makes a plugin a part of the Core, by the word of the OEM.
+ * A plugin that does not come with the Core: one that was installed on the device, and one of the SKU from outside of
+ * the tree behind a wall. A line `isolation: inline` of a SKU makes a plugin a part of the Core, by the word of the
+ * OEM.
  */
 export function isGuest({ tree, granted, isolation }: PluginEntry): boolean {
   return !tree && (granted !== undefined || isolation !== 'inline');
@@ -96,8 +97,8 @@ export class Border {
   }
 
   /**
-   * The service as its user may have it: a guest gets the members that the contract declares, each of which knows who acts. Made once for each use, so
-   * that a call costs nothing more.
+   * The service as its user may have it: a guest gets the members that the contract declares, each of which knows who
+   * acts. Made once for each use, so that a call costs nothing more.
    */
   view(service: string, reference: object): object {
     const contract = contractOf(service);

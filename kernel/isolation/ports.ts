@@ -54,8 +54,9 @@ const NO_LENGTH = Buffer.alloc(HEAD);
 const MAX_FRAME = 64 << 20;
 
 /**
- * A pipe to or from a process: each batch of messages is a frame of its length (32 bits, little-endian) and its bytes as `v8.serialize` makes them.
- * Unlike the channel of child_process it refuses a frame before taking it in, and leaves it to the reader how fast it reads.
+ * A pipe to or from a process: each batch of messages is a frame of its length (32 bits, little-endian) and its bytes
+ * as `v8.serialize` makes them. Unlike the channel of child_process it refuses a frame before taking it in, and leaves
+ * it to the reader how fast it reads.
  */
 export function pipePort(pipe: Duplex, onBreach: (error: Error) => void): Port {
   let listener: (() => void) | undefined;

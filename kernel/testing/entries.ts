@@ -1,10 +1,18 @@
 import { dirname, resolve } from 'node:path';
-import type { Isolation, PluginDefinition, PluginHost, PluginManifest, ServiceRef } from '@device-core/plugin-api';
+import {
+  type Isolation,
+  maybe,
+  type PluginDefinition,
+  type PluginHost,
+  type PluginManifest,
+  type ServiceRef,
+} from '@device-core/plugin-api';
 import type { PluginEntry } from '../resolved.ts';
 
 /**
- * Method of a test's service that needs a separate host: it is called with the host before the service is there. The symbol is registered, because
- * the fakes of a plugin outside of the checkout come from another copy of the kit than `devicectl plugin check`.
+ * Method of a test's service that needs a separate host: it is called with the host before the service is there. The
+ * symbol is registered, because the fakes of a plugin outside of the checkout come from another copy of the kit than
+ * `devicectl plugin check`.
  */
 export const STARTS = Symbol.for('@device-core/testing-starts');
 export interface Starts {
@@ -55,7 +63,7 @@ export function testedEntry(
     isolation,
     config,
     enabled: false,
-    ...(definition === undefined ? {} : { definition }),
+    ...maybe({ definition }),
   };
 }
 

@@ -5,8 +5,8 @@ import { CoreError } from '@device-core/plugin-api';
 export type GivenService = readonly [ref: ServiceRef<any>, implementation: object];
 
 /**
- * For `services` of createTestHost(): a service of which the test writes only what the plugin uses, checked against its contract. Calling anything
- * else throws SERVICE_MISSING, which names the method.
+ * For `services` of createTestHost(): a service of which the test writes only what the plugin uses, checked against its
+ * contract. Calling anything else throws SERVICE_MISSING, which names the method.
  */
 export function given<T extends object>(ref: ServiceRef<T>, parts: Partial<T>): GivenService {
   const implementation = new Proxy(parts, {

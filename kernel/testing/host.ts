@@ -1,22 +1,23 @@
-import type {
-  Clock,
-  Configurable,
-  EventEnvelope,
-  HookCaller,
-  HookId,
-  Isolation,
-  PluginDefinition,
-  PluginHost,
-  PluginManifest,
-  PluginUsage,
-  Priority,
-  Resolved,
-  ServiceRef,
-  ServiceRefs,
-  ServiceUser,
-  Tap,
+import {
+  type Clock,
+  type Configurable,
+  CoreError,
+  type EventEnvelope,
+  type HookCaller,
+  type HookId,
+  type Isolation,
+  maybe,
+  type PluginDefinition,
+  type PluginHost,
+  type PluginManifest,
+  type PluginUsage,
+  type Priority,
+  type Resolved,
+  type ServiceRef,
+  type ServiceRefs,
+  type ServiceUser,
+  type Tap,
 } from '@device-core/plugin-api';
-import { CoreError } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { device } from '@device-core/plugin-api/services/device';
 import type { CapabilityChecker } from '../capabilities.ts';
@@ -40,8 +41,9 @@ export interface TestHostOptions {
   /** Configuration section; the defaults of the manifest's schema are filled in. */
   readonly config?: object;
   /**
-   * Services that are there before setup(), `[given(spi, { handles: async () => [] })]` or `[[spi, whole]]`, in the versions of their references. Each
-   * has a separate plugin, `test-spi`, and is void once that is gone. They stand in for the kernel's own, too.
+   * Services that are there before setup(), `[given(spi, { handles: async () => [] })]` or `[[spi, whole]]`, in the
+   * versions of their references. Each has a separate plugin, `test-spi`, and is void once that is gone. They stand in
+   * for the kernel's own, too.
    */
   readonly services?: readonly GivenService[];
   /** Capabilities by caller name, `{'app.com.example': ['bridges.spi:flash']}`. The operator holds everything. */
@@ -54,7 +56,10 @@ export interface TestHostOptions {
 
 /** One plugin, started, and the other side of all its services, events and hooks. */
 export interface TestHost extends AsyncDisposable {
-  /** A service that the plugin provides, or that the test gave, as other plugins get it: void once its provider has stopped. Throws SERVICE_MISSING. */
+  /**
+   * A service that the plugin provides, or that the test gave, as other plugins get it: void once its provider has
+   * stopped. Throws SERVICE_MISSING.
+   */
   service<T>(ref: ServiceRef<T>): T;
   /** The same as a plugin of this name gets it, where the provider tells its users apart (FOR_USER). */
   serviceFor<T>(ref: ServiceRef<T>, user: { readonly plugin: string; readonly outside?: boolean }): T;
@@ -76,7 +81,10 @@ export interface TestHost extends AsyncDisposable {
   appear<T>(ref: ServiceRef<T>, implementation: T & object): Promise<void>;
   /** A service goes: resolves when the scope of when() is released. A plugin that requires it is stopped. */
   disappear<T>(ref: ServiceRef<T>): Promise<void>;
-  /** Another configuration, as a change on the device: taken by what setup() returned where only live members differ, else the plugin restarts. Throws CHANGE_UNDONE. */
+  /**
+   * Another configuration, as a change on the device: taken by what setup() returned where only live members differ,
+   * else the plugin restarts. Throws CHANGE_UNDONE.
+   */
   configure(config: object): Promise<void>;
   /** Resolves when events, callbacks and what follows from them have arrived, wherever the plugin runs. */
   settle(): Promise<void>;
@@ -89,9 +97,10 @@ export interface TestHost extends AsyncDisposable {
 }
 
 /**
- * Starts one plugin in a separate kernel with the code of the device, so it refuses as a Core does. kernel.ready is not called, because the
- * test has the owner's end of it. Throws the error of setup(), after its resources are released; SERVICE_MISSING if the test lacks a service
- * that the manifest requires; MANIFEST_INVALID; PARAMS_INVALID of the configuration; CAPABILITY_UNKNOWN and CALLER_DENIED of the grants.
+ * Starts one plugin in a separate kernel with the code of the device, so it refuses as a Core does. kernel.ready is not
+ * called, because the test has the owner's end of it. Throws the error of setup(), after its resources are released;
+ * SERVICE_MISSING if the test lacks a service that the manifest requires; MANIFEST_INVALID; PARAMS_INVALID of the
+ * configuration; CAPABILITY_UNKNOWN and CALLER_DENIED of the grants.
  */
 export async function createTestHost<R extends ServiceRefs, C>(
   definition: PluginDefinition<R, C>,
@@ -134,7 +143,7 @@ export async function createTestHost<R extends ServiceRefs, C>(
     log: recordingLog(id, logged),
     services: Object.fromEntries([...services].map(([service, [, implementation]]) => [service, implementation])),
     bus: (busOptions) => new RecordingBus(busOptions),
-    ...(options.clock && { clock: options.clock }),
+    ...maybe({ clock: options.clock }),
   });
   const { lifecycle, parts } = kernel;
   const bus = parts.bus as RecordingBus;

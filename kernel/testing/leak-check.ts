@@ -2,8 +2,9 @@
 const PASSING = /^(TTYWrap|FSReq|CloseReq|TickObject|Immediate|GetAddrInfo|ShutdownWrap|WriteWrap)/;
 
 /**
- * Counts what keeps the process busy now, and returns the check that it is no more at the end of a suite: `after(leakCheck())` at the top of
- * the file. Timers, sockets, servers, pipes, child processes, workers and watchers count. Waits up to `graceMs` for those that are closing.
+ * Counts what keeps the process busy now, and returns the check that it is no more at the end of a suite:
+ * `after(leakCheck())` at the top of the file. Timers, sockets, servers, pipes, child processes, workers and watchers
+ * count. Waits up to `graceMs` for those that are closing.
  */
 export function leakCheck(graceMs = 2_000): () => Promise<void> {
   const before = count();

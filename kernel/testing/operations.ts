@@ -16,8 +16,9 @@ const TIMEOUT_MS = 30_000;
 const schemas = new Schemas({ atOnce: true });
 
 /**
- * The service `operations` for tests of one plugin: give it to createTestHost(), which makes it the table and the gate of the device. Who calls needs
- * the capability, params get their defaults, and neither params nor results may have a member that their schema does not know.
+ * The service `operations` for tests of one plugin: give it to createTestHost(), which makes it the table and the gate
+ * of the device. Who calls needs the capability, params get their defaults, and neither params nor results may have a
+ * member that their schema does not know.
  */
 export class TestOperations implements Operations, ServesEachUser<Operations>, Starts {
   #gate: OperationGate | undefined;
@@ -44,7 +45,10 @@ export class TestOperations implements Operations, ServesEachUser<Operations>, S
     return [...table.list(), ...table.streams()].map(({ name }) => name);
   }
 
-  /** Calls an operation, as the operator if no caller is named. Rejects with a CoreError; it is INTERNAL if the result does not fit its schema. */
+  /**
+   * Calls an operation, as the operator if no caller is named. Rejects with a CoreError; it is INTERNAL if the result
+   * does not fit its schema.
+   */
   async run<R = Record<string, unknown>>(name: string, params: object, call: Partial<Invocation> = {}): Promise<R> {
     return (await this.invoke(name, params, invocation(call))) as R;
   }

@@ -18,9 +18,9 @@ interface Timer {
 }
 
 /**
- * A clock that a test moves on: hours pass in milliseconds, the same way in each run. Timers run in the order of their times, and of their making
- * where the times are equal; everything that follows from one by promises and events is done before the next. Files, sockets and processes do not
- * keep to it, and are not waited for.
+ * A clock that a test moves on: hours pass in milliseconds, the same way in each run. Timers run in the order of their
+ * times, and of their making where the times are equal; everything that follows from one by promises and events is done
+ * before the next. Files, sockets and processes do not keep to it, and are not waited for.
  */
 export class VirtualClock implements Clock {
   readonly #turns: number;

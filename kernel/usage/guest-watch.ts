@@ -22,8 +22,9 @@ export const GUEST_LIMITS = {
 };
 export type GuestLimits = Readonly<typeof GUEST_LIMITS>;
 /**
- * Percent of the Core's busy time that the messages of a guest may take, where its budget says nothing; less than half of that of all time is nothing.
- * More is too loud when it took that part of ten seconds of a processor; half of that is forgiven for each second without.
+ * Percent of the Core's busy time that the messages of a guest may take, where its budget says nothing; less than half
+ * of that of all time is nothing. More is too loud when it took that part of ten seconds of a processor; half of that
+ * is forgiven for each second without.
  */
 const LOUD = { percent: 25, ofMs: 10_000 };
 const PROCESSOR_MS = 10_000;
@@ -95,15 +96,18 @@ export class GuestWatch {
     if (this.#tokens < 0) this.#options.onVerdict(`it flooded the Core: more than ${rate} messages in a second`, 'it');
   }
 
-  /** To be called with the milliseconds that its messages took of the Core. Who is heard lives: who never reads is soon not let send, either. */
+  /**
+   * To be called with the milliseconds that its messages took of the Core. Who is heard lives: who never reads is soon
+   * not let send, either.
+   */
   spent(ms: number): void {
     this.#silent = { ownMs: 0, wallMs: 0 };
     this.#spentMs += ms;
   }
 
   /**
-   * Whether its messages are too loud. Both times of a share stretch alike where the Core has to wait for a processor; the verdict counts processor
-   * time, which does not.
+   * Whether its messages are too loud. Both times of a share stretch alike where the Core has to wait for a processor;
+   * the verdict counts processor time, which does not.
    */
   #checkShare(): void {
     const { active, idle } = performance.eventLoopUtilization(this.#loop);

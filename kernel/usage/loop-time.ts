@@ -10,7 +10,8 @@ export interface ThreadTime {
 }
 
 /**
- * The system's account of a thread: of this one, or of the main thread of a process. Undefined where the system keeps none, or the process has gone.
+ * The system's account of a thread: of this one, or of the main thread of a process. Undefined where the system keeps
+ * none, or the process has gone.
  */
 export function threadTime(file = '/proc/thread-self/schedstat'): ThreadTime | undefined {
   try {
@@ -22,8 +23,8 @@ export function threadTime(file = '/proc/thread-self/schedstat'): ThreadTime | u
 }
 
 /**
- * Time in which callbacks of this thread's event loop could not run: the loop was busy, by its own account, or the thread waited for a processor,
- * by the system's account.
+ * Time in which callbacks of this thread's event loop could not run: the loop was busy, by its own account, or the
+ * thread waited for a processor, by the system's account.
  */
 export class LoopTime {
   #takenMs = 0;

@@ -1,4 +1,7 @@
-/** Sampler of the stack every few milliseconds: it finds the running plugin also after an await, in socket handlers, anywhere on this thread. */
+/**
+ * Sampler of the stack every few milliseconds: it finds the running plugin also after an await, in socket handlers,
+ * anywhere on this thread.
+ */
 import type { Profiler, Session } from 'node:inspector';
 import { pathToFileURL } from 'node:url';
 import { CoreError, type SampledUsage } from '@device-core/plugin-api';

@@ -1,12 +1,14 @@
 /**
- * How long each plugin keeps the event loop. What is measured is the synchronous part of every callback that a host makes into a plugin: nothing
- * else runs meanwhile. What a callback does after an `await`, and what Node calls directly (sockets, child processes), is not seen here.
+ * How long each plugin keeps the event loop. What is measured is the synchronous part of every callback that a host
+ * makes into a plugin: nothing else runs meanwhile. What a callback does after an `await`, and what Node calls directly
+ * (sockets, child processes), is not seen here.
  */
 import {
   CALLBACK_KINDS,
   type CallbackKind,
   type CallbackUsage,
   FOR_USER,
+  maybe,
   type PluginUsage,
   type ServesEachUser,
   type ServiceUser,
@@ -122,7 +124,7 @@ export class PluginMeter implements ServiceUser {
       longestMs: Math.max(this.#continuedMs, ...steady),
       budget,
       ...guest,
-      ...(warning ? { warning } : {}),
+      ...maybe({ warning }),
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Watches the event loop and what the plugins take of it. A callback that takes long is known to the plugin it was made into (UsageBoard); a delay
- * that no such callback explains is counted, and looked for by sampling if it comes again.
+ * Watches the event loop and what the plugins take of it. A callback that takes long is known to the plugin it was made
+ * into (UsageBoard); a delay that no such callback explains is counted, and looked for by sampling if it comes again.
  */
 import { availableParallelism, totalmem } from 'node:os';
 import type {
@@ -31,7 +31,10 @@ const SECOND_MS = 1_000;
 const EARLY_MS = 5;
 /** How long a warning stands, and how often it is logged for one plugin at most. */
 const WARNING_MS = 60_000;
-/** Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives up after this time. */
+/**
+ * Sampling begins when this many delays without a culprit came within WARNING_MS, not more often than this, and gives
+ * up after this time.
+ */
 const HUNT = { delays: 3, everyMs: 300_000, forMs: 10_000 };
 
 /** Sums of processor time so far, in milliseconds. */

@@ -1,4 +1,4 @@
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { type SandboxSpec, specProblem } from '@device-core/plugin-api/inside/sandbox';
 import {
   type Launcher,
@@ -40,7 +40,7 @@ export class WallLauncher implements Launcher {
   async report(): Promise<WallsReport> {
     const { maker, reason } = await this.#find();
     const { by, users } = maker;
-    return { by, users, walls: maker.walls({ network: 'none' }), ...(reason === undefined ? {} : { reason }) };
+    return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason }) };
   }
 
   async prepare(spec: SandboxSpec, { descriptors = 3, demand = [] }: PrepareOptions = {}): Promise<WalledProgram> {

@@ -1,4 +1,5 @@
 import { readlinkSync } from 'node:fs';
+import { maybe } from '@device-core/plugin-api';
 import {
   ARCHITECTURES,
   type Architecture,
@@ -77,7 +78,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       words: bwrapCommandOf(bwrap, spec, {
         system,
         ...(architecture ? { seccomp: feed } : {}),
-        ...(setpriv === undefined ? {} : { setpriv }),
+        ...maybe({ setpriv }),
       }),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
@@ -85,8 +86,9 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
 }
 
 /**
- * Script of the first process inside, which waits for the guest and ends with 128 + n where signal n ended it. unshare(1) of util-linux 2.38 does not: it
- * reports code 1 for a child that SIGKILL ended. The shell's own words ("Killed") are no output of the guest.
+ * Script of the first process inside, which waits for the guest and ends with 128 + n where signal n ended it.
+ * unshare(1) of util-linux 2.38 does not: it reports code 1 for a child that SIGKILL ended. The shell's own words
+ * ("Killed") are no output of the guest.
  */
 const WAIT = 'exec 9>&2 2>/dev/null; (exec "$@" 2>&9 9>&-); exit $?';
 

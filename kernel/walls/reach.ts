@@ -14,7 +14,10 @@ export type DevicePaths = Readonly<Record<'etc' | 'var' | 'run', string>>;
 
 /** Files that a plugin's process may touch, by its manifest and its place. Absolute paths; claims as written, with a `*` at the end. */
 export interface Reach {
-  /** Its folder, the common room of its wing, kernel, plugin-api, packages, and the cache of compiled modules. That is read only, because other plugins run its code. */
+  /**
+   * Its folder, the common room of its wing, kernel, plugin-api, packages, and the cache of compiled modules. That is
+   * read only, because other plugins run its code.
+   */
   readonly code: readonly string[];
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -35,8 +38,9 @@ export function reachOf(manifest: PluginManifest, main: string, paths: DevicePat
 }
 
 /**
- * The same for walls, which know files and folders that are there. Folders that were claimed to write are made. The run folder is never shown: tokens and
- * sockets come and go there, so that a claim of it leads to a folder of the plugin's own. So does a claim to write single files in a folder of the device.
+ * The same for walls, which know files and folders that are there. Folders that were claimed to write are made. The run
+ * folder is never shown: tokens and sockets come and go there, so that a claim of it leads to a folder of the plugin's
+ * own. So does a claim to write single files in a folder of the device.
  */
 export async function sandboxFiles(
   plugin: string,

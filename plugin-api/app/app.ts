@@ -89,8 +89,8 @@ export class App {
   }
 
   /**
-   * Offers a function to the device; it is registered again after each new connection. A name alone means the function of this name in app.yaml, which
-   * the Core registers by itself.
+   * Offers a function to the device; it is registered again after each new connection. A name alone means the function
+   * of this name in app.yaml, which the Core registers by itself.
    */
   async provide<I extends object, R extends object>(
     entry: FunctionEntry | string,

@@ -1,4 +1,7 @@
-/** The app's end of a stream. Bytes in both directions, bounded by credit: reading grants the Core more, writing waits for what it granted. */
+/**
+ * The app's end of a stream. Bytes in both directions, bounded by credit: reading grants the Core more, writing waits
+ * for what it granted.
+ */
 import type { Message } from './connection.ts';
 import { RpcError } from './rpc-error.ts';
 

@@ -13,8 +13,8 @@ export { RpcError } from './rpc-error.ts';
 export type { CallOptions } from './session.ts';
 
 /**
- * Connects as the app that this process is, and resolves after READY. It connects again, with growing delays, until the app stops. Rejects when
- * the Core did not answer within `timeoutMs` (30,000 if absent).
+ * Connects as the app that this process is, and resolves after READY. It connects again, with growing delays, until the
+ * app stops. Rejects when the Core did not answer within `timeoutMs` (30,000 if absent).
  */
 export async function connectApp(
   environment: AppEnvironment = readEnvironment(),

@@ -1,5 +1,7 @@
 /** REST of the Core over its Unix socket, or over TCP where there is no socket. */
+
 import { request } from 'node:http';
+import { maybe } from '../kits/maybe.ts';
 import type { AppEnvironment } from './environment.ts';
 
 export interface RestInit {
@@ -32,7 +34,7 @@ export function rest(where: AppEnvironment, path: string, init: RestInit = {}): 
     method: init.method ?? (body === undefined ? 'GET' : 'POST'),
     headers,
     signal: AbortSignal.timeout(init.timeoutMs ?? 30_000),
-    ...(httpSocket === undefined ? {} : { socketPath: httpSocket }),
+    ...maybe({ socketPath: httpSocket }),
   };
   return new Promise((resolve, reject) => {
     const sent = request(new URL(path, url ?? 'http://localhost'), options, (response) => {

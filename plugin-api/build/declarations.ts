@@ -1,4 +1,7 @@
-/** Reads the declarations that the compiler writes: what a module declares, imports and hands on. They are regular, so that no parser is needed. */
+/**
+ * Reads the declarations that the compiler writes: what a module declares, imports and hands on. They are regular, so
+ * that no parser is needed.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OWN_NAME } from './package-json.ts';

@@ -1,4 +1,7 @@
-/** Change notes: one file below `.changes/` for each change that a user of a package would notice. The release script makes versions and the changelog of them. */
+/**
+ * Change notes: one file below `.changes/` for each change that a user of a package would notice. The release script
+ * makes versions and the changelog of them.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseYaml } from '../kits/yaml.ts';

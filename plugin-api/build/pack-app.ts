@@ -1,4 +1,7 @@
-/** Builds the package that authors of apps install: JavaScript and types of plugin-api/app, packed into device-core-app-<version>.tgz. It needs no other package. */
+/**
+ * Builds the package that authors of apps install: JavaScript and types of plugin-api/app, packed into
+ * device-core-app-<version>.tgz. It needs no other package.
+ */
 import { copyFileSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packApp } from '../inside/packages/index.ts';

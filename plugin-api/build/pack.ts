@@ -30,8 +30,8 @@ export function packPluginApi(folder: string): string {
 }
 
 /**
- * Modules of the package find each other by path: the doors inside, which the package has not, are no names there. And the compiler rewrites the
- * extensions of imports in the code, not in the types.
+ * Modules of the package find each other by path: the doors inside, which the package has not, are no names there. And
+ * the compiler rewrites the extensions of imports in the code, not in the types.
  */
 function connect(dist: string, { exports }: PackageJson): void {
   for (const file of globSync('**/*.{js,d.ts}', { cwd: dist })) {

@@ -1,6 +1,6 @@
 /**
- * Makes a release of what stands in `.changes/`: versions, changelog, the base for the next API report, and the packed file for authors. It commits
- * and publishes nothing.
+ * Makes a release of what stands in `.changes/`: versions, changelog, the base for the next API report, and the packed
+ * file for authors. It commits and publishes nothing.
  *
  *   npm run release -- [--dry-run] [--out FOLDER] [--date YYYY-MM-DD]
  */

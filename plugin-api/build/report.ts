@@ -1,6 +1,7 @@
 /**
- * The API report: everything that the packed file exports, with the declarations of it and of what they are made of, sorted. It is checked in, so that
- * a change of the API is seen as a change of a file. `node plugin-api/build/report.ts` writes it.
+ * The API report: everything that the packed file exports, with the declarations of it and of what they are made of,
+ * sorted. It is checked in, so that a change of the API is seen as a change of a file.
+ * `node plugin-api/build/report.ts` writes it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -35,8 +35,9 @@ export interface GuestLimits {
 }
 
 /**
- * One run of an app, or of a plugin in a process: what it may see, reach and take. Plain data, made by `specOf` from a manifest, grants, the SKU and the
- * places of the device. Everything that the system's kernel enforces is a pure function of it; what is not in it does not exist inside.
+ * One run of an app, or of a plugin in a process: what it may see, reach and take. Plain data, made by `specOf` from a
+ * manifest, grants, the SKU and the places of the device. Everything that the system's kernel enforces is a pure
+ * function of it; what is not in it does not exist inside.
  */
 export interface AppSpec extends SandboxSpec {
   readonly form: 1;

@@ -27,7 +27,10 @@ export interface CapabilityInfo {
   readonly summary: string;
   /** Class of the unscoped capability. */
   readonly class: CapabilityClass;
-  /** The noun of a scope, the class of a scoped grant, and its sentence with the name in the place of `{scope}`; absent where no scope is allowed. */
+  /**
+   * The noun of a scope, the class of a scoped grant, and its sentence with the name in the place of `{scope}`; absent
+   * where no scope is allowed.
+   */
   readonly scope?: { readonly names: string; readonly class: CapabilityClass; readonly allows: string };
 }
 
@@ -156,7 +159,10 @@ export function classOf(named: string): CapabilityClass | undefined {
   return scoped && info.scope ? info.scope.class : info.class;
 }
 
-/** Does holding `grant` give `wanted`? A parent implies its children, device nodes only where it is of class oem itself; an unscoped grant every scope. */
+/**
+ * Does holding `grant` give `wanted`? A parent implies its children, device nodes only where it is of class oem itself;
+ * an unscoped grant every scope.
+ */
 export function implies(grant: string, wanted: string): boolean {
   if (grant === wanted) return true;
   if (!wanted.startsWith(grant)) return false;
@@ -184,7 +190,10 @@ export function unknownCapability(capability: string): CoreError {
   return new CoreError('CAPABILITY_UNKNOWN', { capability, suggestion: near ? `; did you mean ${near}?` : '' });
 }
 
-/** The manifest lines that would grant a capability to an app (`app`), or to a plugin (`plugin`): what refusals and `devicectl why` show. */
+/**
+ * The manifest lines that would grant a capability to an app (`app`), or to a plugin (`plugin`): what refusals and
+ * `devicectl why` show.
+ */
 export function grantHint(subject: { readonly kind: string; readonly id: string }, capability: string): string {
   if (subject.kind === 'plugin') return `capabilities: [${capability}]`;
   if (subject.kind !== 'app') return 'call with the token of an app or of the operator';

@@ -182,8 +182,9 @@ export const PLUGIN_ERROR_STATUS = [400, 403, 404, 409, 429, 500, 502, 503, 504]
 export const PLUGIN_ERROR_RPC_CODE = -32010;
 
 /**
- * An error that a plugin defines for itself, as plain data: `{ code: 'plugin.tea.KETTLE_DRY', status: 409, template: 'cannot boil {what}: there is
- * no water' }`. Operations name it in `errors`, and `new CoreError(KETTLE_DRY, { what })` is thrown.
+ * An error that a plugin defines for itself, as plain data:
+ * `{ code: 'plugin.tea.KETTLE_DRY', status: 409, template: 'cannot boil {what}: there is no water' }`. Operations name
+ * it in `errors`, and `new CoreError(KETTLE_DRY, { what })` is thrown.
  */
 export interface PluginErrorKind {
   readonly code: PluginErrorCode;
@@ -193,7 +194,10 @@ export interface PluginErrorKind {
   readonly template: string;
 }
 
-/** An error of the table, or of a plugin's own. `message` is for people, `code` for programs, `details` fills the template and travels to the caller. */
+/**
+ * An error of the table, or of a plugin's own. `message` is for people, `code` for programs, `details` fills the
+ * template and travels to the caller.
+ */
 export class CoreError extends Error {
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
@@ -248,7 +252,10 @@ export function pluginErrorProblem(value: unknown, plugin?: string): string | un
   return typeof template === 'string' ? undefined : `${String(code)} has no template`;
 }
 
-/** Any thrown value as a CoreError: one of ours stays as it is, a full or read-only disk has its own, anything else becomes INTERNAL with the cause kept for the log. */
+/**
+ * Any thrown value as a CoreError: one of ours stays as it is, a full or read-only disk has its own, anything else
+ * becomes INTERNAL with the cause kept for the log.
+ */
 export function toCoreError(thrown: unknown, what: string): CoreError {
   if (thrown instanceof CoreError) return thrown;
   const { code, path } = Object(thrown) as NodeJS.ErrnoException;

@@ -1,4 +1,7 @@
-/** Every topic of the Core with its payload (decisions D8): what `/asyncapi.json` says, and what the manifests of the tree may publish. Data only. */
+/**
+ * Every topic of the Core with its payload (decisions D8): what `/asyncapi.json` says, and what the manifests of the
+ * tree may publish. Data only.
+ */
 
 import { CHANGE_STATES } from '../services/changes.ts';
 import type { JsonSchema } from '../services/operations.ts';

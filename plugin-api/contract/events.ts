@@ -10,7 +10,10 @@ export interface EventEnvelope {
   readonly ts: number;
   /** Gapless per bus, so that a subscriber can see a loss. */
   readonly seq: number;
-  /** Origin, set by the Core: `core` for the Core and its plugins, `app.<id>`, `operator`, or `test.app.<id>` for the operator's test of an app. */
+  /**
+   * Origin, set by the Core: `core` for the Core and its plugins, `app.<id>`, `operator`, or `test.app.<id>` for the
+   * operator's test of an app.
+   */
   readonly source: string;
   /** Plugin that published an event of the Core. Absent where it was the kernel. */
   readonly via?: string;

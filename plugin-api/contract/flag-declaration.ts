@@ -1,5 +1,6 @@
 /** Feature flags, declared by the SKU or by the manifest of a plugin, with the same checks everywhere. Pure. */
 
+import { maybe } from '../kits/maybe.ts';
 import { nearest } from '../kits/nearest.ts';
 import { CoreError } from './errors.ts';
 
@@ -85,9 +86,7 @@ export function flagSchema({ type, default: value, description, ...bounds }: Fla
     type,
     default: value,
     description,
-    ...(allowed && { enum: allowed }),
-    ...(minimum !== undefined && { minimum }),
-    ...(maximum !== undefined && { maximum }),
+    ...maybe({ enum: allowed, minimum, maximum }),
     ...(type === 'string' && { maxLength }),
   };
 }

@@ -29,7 +29,10 @@ export interface PluginSource {
   readonly share?: { readonly name: string; readonly heapMB: number } | undefined;
   /** It lies below plugins/ of this Core. */
   readonly tree: boolean;
-  /** To be called when it ends by itself outside of this thread, once for each start: what it provided is revoked, and it is started again. */
+  /**
+   * To be called when it ends by itself outside of this thread, once for each start: what it provided is revoked, and
+   * it is started again.
+   */
   crashed(error: unknown): void;
   /** To be called from time to time with what it takes outside of this thread. */
   used(usage: { readonly cpuMs: number; readonly heapBytes: number }): void;
@@ -44,11 +47,17 @@ export interface LoadedPlugin {
 export interface HookMap {
   /** kernel: before a plugin's code is imported; throw to refuse (signatures, policy). */
   'plugin.verify': AsyncSeriesHook<[manifest: PluginManifest, directory: string]>;
-  /** kernel: makes a plugin of its code; the first answer counts, and the Core's own loader is the last one asked. Called in the Core's own thread only. */
+  /**
+   * kernel: makes a plugin of its code; the first answer counts, and the Core's own loader is the last one asked.
+   * Called in the Core's own thread only.
+   */
   'plugin.load': AsyncSeriesBailHook<[source: PluginSource], LoadedPlugin>;
   /** kernel: the first settled state is reached. */
   'kernel.ready': AsyncParallelHook<[]>;
-  /** kernel: a finished line of the log, JSON without its end: what must not stand in it is taken out. It runs for each line: be quick, never throw. */
+  /**
+   * kernel: a finished line of the log, JSON without its end: what must not stand in it is taken out. It runs for each
+   * line: be quick, never throw.
+   */
   'log.line': SyncWaterfallHook<[line: string]>;
   /** system: add the health of a component. */
   'health.collect': AsyncParallelHook<[report: HealthReport]>;
@@ -62,7 +71,10 @@ export interface HookMap {
   'function.call': AsyncSeriesBailHook<[call: FunctionCall], CoreError>;
   /** rpc: what READY says to an app that has just connected. */
   'session.open': AsyncSeriesWaterfallHook<[ready: ReadyMessage, session: Session]>;
-  /** updater: is a new image good, at the end of its probation? The first answer says why not; a throw, and no answer in time, is a no as well. */
+  /**
+   * updater: is a new image good, at the end of its probation? The first answer says why not; a throw, and no answer in
+   * time, is a no as well.
+   */
   'update.judge': AsyncSeriesBailHook<[update: UpdateTold], CoreError>;
 }
 

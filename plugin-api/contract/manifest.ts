@@ -24,7 +24,10 @@ export interface ProgramDeclaration {
   readonly aliases?: readonly string[];
   /** One line for the operator. */
   readonly summary: string;
-  /** Module that exports `program` (`@device-core/plugin-api/program`), relative to the manifest's own file, in the folder of `main` or below. */
+  /**
+   * Module that exports `program` (`@device-core/plugin-api/program`), relative to the manifest's own file, in the
+   * folder of `main` or below.
+   */
   readonly main: string;
   /** False: it works without a Core. Default true. */
   readonly needsCore?: boolean;
@@ -69,11 +72,15 @@ export interface PluginManifest {
   readonly share?: string;
   /** At which levels it cannot run, and why. */
   readonly refuses?: Readonly<Partial<Record<Exclude<Isolation, 'inline'>, string>>>;
-  /** Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for the device's folders. */
+  /**
+   * Files and folders that it needs beside its own when it runs in a process; `{etc}`, `{var}` and `{run}` stand for
+   * the device's folders.
+   */
   readonly files?: { readonly read?: readonly string[]; readonly write?: readonly string[] };
   /**
-   * Files below `{var}` that it keeps and other versions of it may find: by path, `*` for one name, `changes/*.json`. The state that an image says
-   * it reads and writes is put together from these. A plugin writes a file of another form beside the old one: openForms().
+   * Files below `{var}` that it keeps and other versions of it may find: by path, `*` for one name, `changes/*.json`.
+   * The state that an image says it reads and writes is put together from these. A plugin writes a file of another form
+   * beside the old one: openForms().
    */
   readonly state?: Readonly<Record<string, StateForms>>;
   readonly budget?: PluginBudget;
@@ -104,7 +111,10 @@ export interface SkuPlugin {
   /** Folder or manifest file of a plugin outside the tree, relative to the SKU file. */
   readonly path?: string;
   readonly isolation?: Isolation;
-  /** Plugins with the same name run in one worker, and trust each other with all that they have. `false`: in a separate one, against its manifest. */
+  /**
+   * Plugins with the same name run in one worker, and trust each other with all that they have. `false`: in a separate
+   * one, against its manifest.
+   */
   readonly share?: string | false;
   /** Over that of the manifest, member by member. */
   readonly budget?: PluginBudget;

@@ -10,7 +10,10 @@ import type { Scope } from './scope.ts';
 import type { Resolved, ServiceRef, ServiceRefs } from './service-ref.ts';
 
 export interface Capabilities {
-  /** Throws CAPABILITY_DENIED, which names the capability and the manifest line that would grant it, and is remembered for `devicectl why`. */
+  /**
+   * Throws CAPABILITY_DENIED, which names the capability and the manifest line that would grant it, and is remembered
+   * for `devicectl why`.
+   */
   require(caller: Caller, capability: CapabilityId): void;
   /** The same question without a refusal. */
   holds(caller: Caller, capability: CapabilityId): boolean;
@@ -24,12 +27,18 @@ export interface PluginHost<C = unknown> {
   readonly scope: Scope;
   /** The time, and timers that end with the plugin. Nothing else in a plugin knows the time. */
   readonly clock: Clock;
-  /** Its validated section as it was at the start, defaults filled in; a change restarts the plugin, but for the members that setup() returned a `configure` for. */
+  /**
+   * Its validated section as it was at the start, defaults filled in; a change restarts the plugin, but for the members
+   * that setup() returned a `configure` for.
+   */
   readonly config: Readonly<C>;
   readonly log: Logger;
   readonly bus: Bus;
   readonly capabilities: Capabilities;
-  /** Provides the service to others after setup() has returned; it is revoked when the plugin stops. Throws SERVICE_UNDECLARED, SERVICE_ALREADY_PROVIDED. */
+  /**
+   * Provides the service to others after setup() has returned; it is revoked when the plugin stops. Throws
+   * SERVICE_UNDECLARED, SERVICE_ALREADY_PROVIDED.
+   */
   provide<T extends object>(ref: ServiceRef<T>, implementation: T): void;
   /** An optional service: runs each time it appears; its scope ends when the service goes. */
   when<T>(ref: ServiceRef<T>, use: (service: T, scope: Scope) => void | Promise<void>): void;
@@ -43,8 +52,8 @@ export interface PluginDefinition<R extends ServiceRefs = ServiceRefs, C = unkno
   /** Must agree with the manifest; checkManifest() compares them. */
   readonly requires?: R;
   /**
-   * Returning means ready. Throwing releases the scope and marks the plugin failed. What it returns takes changes of the configuration; only a plugin in
-   * the thread of the Core is asked, at the other levels each change is a restart.
+   * Returning means ready. Throwing releases the scope and marks the plugin failed. What it returns takes changes of
+   * the configuration; only a plugin in the thread of the Core is asked, at the other levels each change is a restart.
    */
   setup(host: PluginHost<C>, services: Resolved<R>): void | Configurable<C> | Promise<void | Configurable<C>>;
 }

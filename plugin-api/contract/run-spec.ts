@@ -1,4 +1,7 @@
-/** Sight and rights of one run of a guest (an app, a plugin in a process). Plain data: all walls of the system's kernel are a pure function of it. */
+/**
+ * Sight and rights of one run of a guest (an app, a plugin in a process). Plain data: all walls of the system's kernel
+ * are a pure function of it.
+ */
 export interface SandboxSpec {
   /** Host name inside, and name in messages: `app-agenda`, `plugin-weather`. Letters, digits, dots and dashes, at most 63. */
   readonly name: string;

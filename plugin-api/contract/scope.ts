@@ -1,8 +1,9 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Lifetime of one start of one plugin, or of a part of it. Everything acquired goes in; all of it is released at the end, newest first, each
- * release awaited. There is no teardown function: the scope is the teardown. Its timers run on the clock of the host.
+ * Lifetime of one start of one plugin, or of a part of it. Everything acquired goes in; all of it is released at the
+ * end, newest first, each release awaited. There is no teardown function: the scope is the teardown. Its timers run on
+ * the clock of the host.
  */
 export interface Scope {
   /** `host.clock`, for those who have the scope alone. */
@@ -20,16 +21,18 @@ export interface Scope {
   /** A part that may end before the whole: per connection, per app, per stream. */
   child(label: string): Scope & AsyncDisposable;
   /**
-   * Starts `work` and waits for it, `ms` milliseconds at most (Infinity: no limit). Resolves or rejects with what becomes of it. Rejects with
-   * TIMEOUT (`label` and `ms`) at the limit, and when the scope ends or `signal` aborts: with its reason where that is a CoreError, else with
-   * CANCELLED. In each of these cases the signal that `work` was given is aborted, and what becomes of the work is not heard of any more. When the
-   * wait is over, no timer and no listener of it is left.
+   * Starts `work` and waits for it, `ms` milliseconds at most (Infinity: no limit). Resolves or rejects with what
+   * becomes of it. Rejects with TIMEOUT (`label` and `ms`) at the limit, and when the scope ends or `signal` aborts:
+   * with its reason where that is a CoreError, else with CANCELLED. In each of these cases the signal that `work` was
+   * given is aborted, and what becomes of the work is not heard of any more. When the wait is over, no timer and no
+   * listener of it is left.
    */
   within<T>(label: string, ms: number, work: (signal: AbortSignal) => T | PromiseLike<T>, options?: Within): Promise<T>;
   /**
-   * The items of `source` until it ends, one of `ends` aborts or the scope ends; then the loop is over, without an error. To be iterated once.
-   * There is one listener per end for the whole loop, none per item. When the loop is left, `return()` of the source is called and awaited, a
-   * second at most. A source that was asked for an item just when the loop ended is told, but not waited for: it may be asleep.
+   * The items of `source` until it ends, one of `ends` aborts or the scope ends; then the loop is over, without an
+   * error. To be iterated once. There is one listener per end for the whole loop, none per item. When the loop is left,
+   * `return()` of the source is called and awaited, a second at most. A source that was asked for an item just when the
+   * loop ended is told, but not waited for: it may be asleep.
    */
   until<T>(source: AsyncIterable<T>, ...ends: readonly AbortSignal[]): AsyncIterableIterator<T, undefined>;
 }

@@ -35,8 +35,9 @@ export function isSecretRef(value: unknown): value is SecretRef {
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * Not a string on purpose: what prints it, makes JSON of it or copies it to another thread gets its name. `reveal()` answers with the text, and is
- * counted. Keep the Secret, not the text: one that was rotated is read anew by the next `secrets.get`.
+ * Not a string on purpose: what prints it, makes JSON of it or copies it to another thread gets its name. `reveal()`
+ * answers with the text, and is counted. Keep the Secret, not the text: one that was rotated is read anew by the next
+ * `secrets.get`.
  */
 export class Secret {
   readonly #name: string;

@@ -1,9 +1,10 @@
 import type { CallbackKind } from './usage.ts';
 
 /**
- * A service is known by a typed reference, never by a bare string; `version` is the version of the contract, not of its provider.
- * Every method of a contract returns a Promise, an AsyncIterable or an (Async)Disposable and takes structured-cloneable values or callbacks, so
- * that a provider can move to a worker or a process by one line in a SKU without a change in its users.
+ * A service is known by a typed reference, never by a bare string; `version` is the version of the contract, not of its
+ * provider. Every method of a contract returns a Promise, an AsyncIterable or an (Async)Disposable and takes
+ * structured-cloneable values or callbacks, so that a provider can move to a worker or a process by one line in a SKU
+ * without a change in its users.
  */
 export interface ServiceRef<T> {
   readonly kind: 'service';
@@ -18,8 +19,8 @@ export interface ServiceRef<T> {
 }
 
 /**
- * `open`: any plugin may require the service. `powerful`: it acts on hardware, people or other plugins; a plugin from outside of the Core needs a claim
- * that the operator sees. `tree`: plugins of the Core alone (docs/adr/0176).
+ * `open`: any plugin may require the service. `powerful`: it acts on hardware, people or other plugins; a plugin from
+ * outside of the Core needs a claim that the operator sees. `tree`: plugins of the Core alone (docs/adr/0176).
  */
 export type ServiceAccess = 'open' | 'powerful' | 'tree';
 
@@ -50,8 +51,8 @@ export interface ServiceUser {
 }
 
 /**
- * A provider that needs to know its users has a method of this name, which the host, and nobody else, calls once for each of them: it answers with
- * the service as that plugin sees it.
+ * A provider that needs to know its users has a method of this name, which the host, and nobody else, calls once for
+ * each of them: it answers with the service as that plugin sees it.
  */
 export const FOR_USER = Symbol.for('@device-core/for-user');
 export interface ServesEachUser<T> {

@@ -1,6 +1,7 @@
 /**
- * Files that the Core keeps carry the number of their form. A newer Core may have written one, and comes back to it after a rollback: a form above
- * the known one is no damage. Such a file is left alone, nothing that belongs to it is removed, and the health says STATE_NEWER. Pure.
+ * Files that the Core keeps carry the number of their form. A newer Core may have written one, and comes back to it
+ * after a rollback: a form above the known one is no damage. Such a file is left alone, nothing that belongs to it is
+ * removed, and the health says STATE_NEWER. Pure.
  */
 import { CoreError } from './errors.ts';
 import type { PluginManifest, StateForms } from './manifest.ts';

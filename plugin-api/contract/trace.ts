@@ -8,8 +8,8 @@ export interface TraceContext {
   readonly spanId: string;
   readonly sampled: boolean;
   /**
-   * Set by a front end where it came from outside: as the `parent` of what is begun, from the operator, or merely to be told as a `link`, from anybody
-   * else.
+   * Set by a front end where it came from outside: as the `parent` of what is begun, from the operator, or merely to be
+   * told as a `link`, from anybody else.
    */
   readonly remote?: 'parent' | 'link';
 }

@@ -54,7 +54,10 @@ export const bootWords = (slots: string, { slot, sku, safe }: BootReport): reado
   ...(safe ? ['--safe-mode'] : []),
 ];
 
-/** Each whole or as it was. Where there is no room, of bytes or of inodes, what a former start left makes some. `slots` is the folder of the slots. */
+/**
+ * Each whole or as it was. Where there is no room, of bytes or of inodes, what a former start left makes some. `slots`
+ * is the folder of the slots.
+ */
 export function leaveReport(run: string, slots: string, report: BootReport): void {
   const { slot } = report;
   const link = join(run, BOOT_SLOT);

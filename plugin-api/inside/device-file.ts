@@ -1,4 +1,5 @@
 /** `<etc>/device.yaml`: what is true of one device alone. The factory writes it, and no update touches it. */
+import { maybe } from '../kits/maybe.ts';
 import { parseYaml } from '../kits/yaml.ts';
 
 export const DEVICE_FILE = 'device.yaml';
@@ -29,5 +30,5 @@ export function parseDeviceFile(text: string): { readonly file: DeviceFile; read
   const isGood = ([name, one]: [string, unknown]): boolean => Object.hasOwn(MEMBERS, name) && MEMBERS[name]!(one);
   const wrong = all.find((member) => !isGood(member));
   const problem = wrong && `${wrong[0]} is none of a device, or not as it must be`;
-  return { file: Object.fromEntries(all.filter(isGood)), ...(problem !== undefined && { problem }) };
+  return { file: Object.fromEntries(all.filter(isGood)), ...maybe({ problem }) };
 }

@@ -1,6 +1,7 @@
 /**
- * The codes of `/health` and of its warnings that are no errors of the table in errors.ts: code -> meaning. A plugin from outside names its own codes
- * `plugin.<id>.<CODE>`. A test compares the table with the sources, with docs/reference/errors.md and with docs/guides/troubleshooting.md.
+ * The codes of `/health` and of its warnings that are no errors of the table in errors.ts: code -> meaning. A plugin
+ * from outside names its own codes `plugin.<id>.<CODE>`. A test compares the table with the sources, with
+ * docs/reference/errors.md and with docs/guides/troubleshooting.md.
  */
 export const HEALTH_CODES = {
   // ---- the Core and its plugins ----

@@ -1,4 +1,7 @@
-/** An image folder as a plain tar: where its files lie. No package is used, because a Debian package reads its image before the device has any. */
+/**
+ * An image folder as a plain tar: where its files lie. No package is used, because a Debian package reads its image
+ * before the device has any.
+ */
 import { ImageError } from '../kits/image.ts';
 
 const BLOCK = 512;
@@ -18,8 +21,9 @@ export interface ArchivePlace {
 export type ArchiveTable = ReadonlyMap<string, ArchivePlace>;
 
 /**
- * Yields the place of each header and wants its 512 bytes back: some callers may block, others may not. Returns the files by name; callers check the names.
- * Entries of the types `passed` are passed over. Throws ImageError for links, all other entries, names that come twice, and damage.
+ * Yields the place of each header and wants its 512 bytes back: some callers may block, others may not. Returns the
+ * files by name; callers check the names. Entries of the types `passed` are passed over. Throws ImageError for links,
+ * all other entries, names that come twice, and damage.
  */
 export function* archiveTable(length: number, passed = ''): Generator<ArchivePlace, ArchiveTable, Buffer> {
   const found = new Map<string, ArchivePlace>();

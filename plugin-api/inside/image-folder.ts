@@ -1,6 +1,6 @@
 /**
- * An image as it lies in a folder of a disk: opened with its signatures, known again without being read, and a file of it put right from a twin. For the boot
- * loader, the root helper and the tools; it imports Node alone.
+ * An image as it lies in a folder of a disk: opened with its signatures, known again without being read, and a file of
+ * it put right from a twin. For the boot loader, the root helper and the tools; it imports Node alone.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -43,7 +43,10 @@ export interface Opening {
   readonly time: (hash: string) => number;
 }
 
-/** Its list, when keys that are trusted signed it, and this device can start it. No file of the list is looked at. Throws ImageError, and what a disk says. */
+/**
+ * Its list, when keys that are trusted signed it, and this device can start it. No file of the list is looked at.
+ * Throws ImageError, and what a disk says.
+ */
 export function openImage(folder: string, { keys, platform, time }: Opening): { image: Image; hash: string } {
   const list = readBounded(join(folder, IMAGE_LIST), LONGEST_LIST);
   const hash = imageHash(list);
@@ -79,8 +82,9 @@ export const longestBlob = (size: number): number => size + Math.ceil(size / 256
 const FRAME = 0xfd2fb528;
 
 /**
- * Is a blob (its bytes, or a file that is open) one zstd frame, and no byte more? zstd stops at the end of a frame, or goes over one without content. So it never
- * says that something follows, which no hash of the list covers. This reads heads alone: it does not tell whether the frame can be unpacked.
+ * Is a blob (its bytes, or a file that is open) one zstd frame, and no byte more? zstd stops at the end of a frame, or
+ * goes over one without content. So it never says that something follows, which no hash of the list covers. This reads
+ * heads alone: it does not tell whether the frame can be unpacked.
  */
 export function isOneFrame(blob: Buffer | number): boolean {
   const size = typeof blob === 'number' ? fstatSync(blob).size : blob.length;
@@ -107,11 +111,12 @@ export function isOneFrame(blob: Buffer | number): boolean {
 }
 
 /**
- * Changes when a file or a folder of the image is touched: size, mode, times and inode of each. Bits that fell over and disks that were written elsewhere do not
- * show. Undefined where a file is missing.
+ * Changes when a file or a folder of the image is touched: size, mode, times and inode of each. Bits that fell over and
+ * disks that were written elsewhere do not show. Undefined where a file is missing.
  */
 export function stampOf(folder: string, image: Image): string | undefined {
-  // Nearly all of a second start in a boot is this: no path is built twice, and no number becomes text. Which paths these are the hash of the list says.
+  // Nearly all of a second start in a boot is this: no path is built twice, and no number becomes text. Which paths
+  // these are the hash of the list says.
   const parent = (path: string): string => path.slice(0, path.lastIndexOf('/'));
   const files = [...image.files.map(({ path }) => path), IMAGE_LIST, IMAGE_SIGNATURE].map(
     (path) => `${folder}/${path}`,
@@ -128,7 +133,10 @@ export function stampOf(folder: string, image: Image): string | undefined {
   return createHash('sha256').update(stamp).digest('hex');
 }
 
-/** A note that the files of an image were read, and are as its list has them: by it the next look at them is quick. `of` is what it holds for, a boot. */
+/**
+ * A note that the files of an image were read, and are as its list has them: by it the next look at them is quick. `of`
+ * is what it holds for, a boot.
+ */
 export class ReadNote {
   readonly #path: string;
   readonly #of: string;
@@ -167,8 +175,8 @@ export class ReadNote {
 const MOST_REPAIRS = 64;
 
 /**
- * Reads all files, and puts right from a twin what it can: their paths. After that all are read once more, for the first look may have ended at what was wrong.
- * Throws the first difference that stays.
+ * Reads all files, and puts right from a twin what it can: their paths. After that all are read once more, for the
+ * first look may have ended at what was wrong. Throws the first difference that stays.
  */
 export function mendImage(folder: string, image: Image, twin: string, beside: string): readonly string[] {
   const mended: string[] = [];

@@ -1,12 +1,15 @@
 /**
- * `<var>/plugins/installed.yaml`: plugins that were installed on the device, laid over those of the SKU. The plugin-store writes it, the Core
- * reads it before it runs anything. Files of a version lie in `<var>/plugins/<id>/<version>+<hash>/` and never change.
+ * `<var>/plugins/installed.yaml`: plugins that were installed on the device, laid over those of the SKU. The
+ * plugin-store writes it, the Core reads it before it runs anything. Files of a version lie in
+ * `<var>/plugins/<id>/<version>+<hash>/` and never change.
  */
+
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '../contract/errors.ts';
 import type { Isolation, SkuPlugin } from '../contract/manifest.ts';
 import { newerForm } from '../contract/state-form.ts';
 import { readStateSync } from '../kits/durable/read.ts';
+import { maybe } from '../kits/maybe.ts';
 import { parseYaml, type YamlPath } from '../kits/yaml.ts';
 
 export interface InstalledVersion {
@@ -64,8 +67,8 @@ export function followedBy(
   next: Omit<InstalledPlugin, 'former' | 'lastGood'>,
 ): InstalledPlugin {
   const { version, hash, isolation, config, granted, lastGood } = former;
-  const proven = former.probation ? lastGood : { version, hash, isolation, config, ...(granted && { granted }) };
-  return { ...next, former: shortened(former, MOST_FORMER), ...(proven && { lastGood: proven }) };
+  const proven = former.probation ? lastGood : { version, hash, isolation, config, ...maybe({ granted }) };
+  return { ...next, former: shortened(former, MOST_FORMER), ...maybe({ lastGood: proven }) };
 }
 
 function shortened(plugin: InstalledPlugin, most: number): InstalledPlugin {
@@ -111,7 +114,10 @@ interface ListText {
   readonly refuse: (path: YamlPath, reason: string) => CoreError;
 }
 
-/** Reads what a list of plugins and one of apps have in common; `wrong` names a damaged member of an entry. Throws STATE_CORRUPT with the line, STATE_NEWER. */
+/**
+ * Reads what a list of plugins and one of apps have in common; `wrong` names a damaged member of an entry. Throws
+ * STATE_CORRUPT with the line, STATE_NEWER.
+ */
 export function openList(
   text: string,
   file: string,
@@ -211,7 +217,7 @@ export function readInstalled(state: string): Read & { readonly file: string; re
     installed: { plugins: {}, rolledBack: {}, disabled: [] },
     line: () => 1,
   };
-  return { installed, line, file: from, ...(problem ? { problem } : {}) };
+  return { installed, line, file: from, ...maybe({ problem }) };
 }
 
 /** A line of an installed plugin: beside the members of a SKU, what was granted to it. */

@@ -1,6 +1,7 @@
 /**
- * Names that an installed plugin may take: those below its id. Names of the tree are reserved by `manifests/reserved.json`, which `npm run docs` makes
- * from the manifests and the table of operations, so that the order of starts decides nothing (docs/adr/0178).
+ * Names that an installed plugin may take: those below its id. Names of the tree are reserved by
+ * `manifests/reserved.json`, which `npm run docs` makes from the manifests and the table of operations, so that the
+ * order of starts decides nothing (docs/adr/0178).
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

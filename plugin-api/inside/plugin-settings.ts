@@ -1,6 +1,7 @@
 /**
- * `<var>/plugins/settings.json`: members of plugins' configuration that were set on the device, laid over what the SKU says. The plugin `config`
- * writes it from its layers (keys `plugins.<id>.<member>`), the Core reads it before it runs anything. Damage costs the overrides, never the start.
+ * `<var>/plugins/settings.json`: members of plugins' configuration that were set on the device, laid over what the SKU
+ * says. The plugin `config` writes it from its layers (keys `plugins.<id>.<member>`), the Core reads it before it runs
+ * anything. Damage costs the overrides, never the start.
  */
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '../contract/errors.ts';

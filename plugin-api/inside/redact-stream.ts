@@ -9,8 +9,9 @@ const MOST_SIZE = 16 << 10;
 const MOST_LOOKS = 16;
 
 /**
- * Redaction of a text that comes in parts: reads of a pipe, entries of a journal. A key in PEM, a block of YAML and a quote that begin in one part are
- * hidden in those that follow, up to their end or 64 lines or 16 KiB. Each part consists of whole lines.
+ * Redaction of a text that comes in parts: reads of a pipe, entries of a journal. A key in PEM, a block of YAML and a
+ * quote that begin in one part are hidden in those that follow, up to their end or 64 lines or 16 KiB. Each part
+ * consists of whole lines.
  */
 export class StreamRedaction {
   #ends: LineEnd | undefined;

@@ -1,6 +1,7 @@
 /**
- * A family of SKUs: a file that `extends` another says only what is different. Lines are merged by plugin id and member, lists are replaced, `remove`
- * takes plugins away. Each value of the result knows the file and line that it came from. The Core, the composer and the tools of an OEM read it alike.
+ * A family of SKUs: a file that `extends` another says only what is different. Lines are merged by plugin id and
+ * member, lists are replaced, `remove` takes plugins away. Each value of the result knows the file and line that it
+ * came from. The Core, the composer and the tools of an OEM read it alike.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
@@ -55,8 +56,9 @@ export type RefuseSku = (place: SkuPlace, path: YamlPath, message: string) => vo
 const MOST_FILES = 16;
 
 /**
- * The family of `file`, an absolute path. `read` gives a file that fits its schema, or undefined after it has told why there is none. What is wrong
- * with the family goes to `refuse`; undefined where it cannot be used. That the flat SKU fits its schema is not checked here.
+ * The family of `file`, an absolute path. `read` gives a file that fits its schema, or undefined after it has told why
+ * there is none. What is wrong with the family goes to `refuse`; undefined where it cannot be used. That the flat SKU
+ * fits its schema is not checked here.
  */
 export function skuFamily(
   file: string,

@@ -3,9 +3,9 @@ import { lstat, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 
 /**
- * Removes the file of a socket that nobody listens on, as a process that was killed leaves it, so that the path can be listened on. Anything else is
- * left where it is, and the result says what it is: `occupied`, somebody listens there; `foreign`, it is no socket. Rejects with the error of the
- * system where the path cannot be looked at.
+ * Removes the file of a socket that nobody listens on, as a process that was killed leaves it, so that the path can be
+ * listened on. Anything else is left where it is, and the result says what it is: `occupied`, somebody listens there;
+ * `foreign`, it is no socket. Rejects with the error of the system where the path cannot be looked at.
  */
 export async function removeStaleSocket(path: string): Promise<'free' | 'occupied' | 'foreign'> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
@@ -20,8 +20,8 @@ export async function removeStaleSocket(path: string): Promise<'free' | 'occupie
 }
 
 /**
- * The system says at once whether somebody listens, without asking that process. One that is busy or stopped, and takes no connection (EAGAIN: its
- * row is full), is there all the same: however slow the board is, nothing is judged by time.
+ * The system says at once whether somebody listens, without asking that process. One that is busy or stopped, and takes
+ * no connection (EAGAIN: its row is full), is there all the same: however slow the board is, nothing is judged by time.
  */
 function answers(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,6 +1,6 @@
 /**
- * Strict base64: RFC 4648 section 4, with padding, no white space, no other alphabet, and zero bits behind the last byte, so that one value has
- * one spelling. Undefined where the text is not in that form.
+ * Strict base64: RFC 4648 section 4, with padding, no white space, no other alphabet, and zero bits behind the last
+ * byte, so that one value has one spelling. Undefined where the text is not in that form.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return undefined;

@@ -11,8 +11,9 @@ export interface AfterQuietOptions {
 }
 
 /**
- * Makes one call of many events: a file that is saved is several events of a watch, and a change several files. The returned function is told of each
- * event; `run` is called when there was none with the same key for `ms` milliseconds. After the end of the scope nothing is called.
+ * Makes one call of many events: a file that is saved is several events of a watch, and a change several files. The
+ * returned function is told of each event; `run` is called when there was none with the same key for `ms` milliseconds.
+ * After the end of the scope nothing is called.
  */
 export function afterQuiet({ scope, label, ms, run }: AfterQuietOptions): (key?: string) => void {
   const pending = new Map<string, Disposable>();

@@ -1,6 +1,7 @@
 /**
- * An image of a device: a list of files, signed as a whole. Builder, boot loader, root helper and tools read it with this one module, so that none of
- * them believes what another would refuse. It imports Node alone: the loader has nothing else.
+ * An image of a device: a list of files, signed as a whole. Builder, boot loader, root helper and tools read it with
+ * this one module, so that none of them believes what another would refuse. It imports Node alone: the loader has
+ * nothing else.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { closeSync, constants as fs, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
@@ -193,8 +194,8 @@ export const signatureLine = (key: KeyObject | string, signature: Uint8Array): s
 export const textToSign = (hash: string): string => message(hash).toString('utf8');
 
 /**
- * Fingerprints of the keys that signed. `time` is what the device knows of it at least (seconds); a key that ended before the image was built, or
- * before `time`, counts for nothing. Throws ImageError `signature`.
+ * Fingerprints of the keys that signed. `time` is what the device knows of it at least (seconds); a key that ended
+ * before the image was built, or before `time`, counts for nothing. Throws ImageError `signature`.
  */
 export function verifyImage(
   hash: string,
@@ -232,8 +233,9 @@ const fingerprint = (key: KeyObject): string =>
     .digest('hex')}`;
 
 /**
- * Reads all files of a folder and says what is not as the list has it, the first thing found; nothing where all is well. Links, devices and files that
- * the list does not name are differences. With `quick` sizes and modes alone are looked at.
+ * Reads all files of a folder and says what is not as the list has it, the first thing found; nothing where all is
+ * well. Links, devices and files that the list does not name are differences. With `quick` sizes and modes alone are
+ * looked at.
  */
 export function differenceOf(folder: string, image: Image, how: 'full' | 'quick' = 'full'): ImageError | undefined {
   for (const difference of differencesOf(folder, image, how)) return difference;

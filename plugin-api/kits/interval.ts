@@ -11,8 +11,9 @@ export interface RoundsOptions {
 }
 
 /**
- * Looks after others at regular intervals, only while there are any: a device that serves nobody has no timer for them. The returned function says that
- * there is somebody: the first round is `ms` milliseconds later. After the end of the scope nothing is called.
+ * Looks after others at regular intervals, only while there are any: a device that serves nobody has no timer for them.
+ * The returned function says that there is somebody: the first round is `ms` milliseconds later. After the end of the
+ * scope nothing is called.
  */
 export function rounds({ scope, label, ms, run }: RoundsOptions): () => void {
   let waiting = false;

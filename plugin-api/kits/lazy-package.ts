@@ -1,4 +1,7 @@
-/** Packages that most starts do without. They are loaded by the call that needs them first; `import()` would make each of its callers wait. */
+/**
+ * Packages that most starts do without. They are loaded by the call that needs them first; `import()` would make each
+ * of its callers wait.
+ */
 import { createRequire } from 'node:module';
 
 /** The package as the module at `from` finds it: `packageLater<typeof import('ajv')>('ajv', import.meta.url)`. CommonJS packages only. */

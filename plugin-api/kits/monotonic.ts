@@ -3,8 +3,8 @@ import { monotonicMs } from '../services/audio.ts';
 let origin = Date.now() - monotonicMs();
 
 /**
- * Milliseconds since the Unix epoch, as the system's time was when the Core started: they go on evenly, whatever that time is set to. For deadlines
- * that are handed on; the same in the Core and in every worker and process of it.
+ * Milliseconds since the Unix epoch, as the system's time was when the Core started: they go on evenly, whatever that
+ * time is set to. For deadlines that are handed on; the same in the Core and in every worker and process of it.
  */
 export function steadyMs(): number {
   return Math.floor(origin + monotonicMs());

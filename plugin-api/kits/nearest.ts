@@ -4,8 +4,9 @@
 const LONGEST = 128;
 
 /**
- * The nearest of `words` by edit distance; undefined where none is near: more than a third of the letters differ. Words that cannot be near any more
- * cost a few letters each, so that a stranger's words are compared with a table of hundreds in well under a millisecond.
+ * The nearest of `words` by edit distance; undefined where none is near: more than a third of the letters differ. Words
+ * that cannot be near any more cost a few letters each, so that a stranger's words are compared with a table of
+ * hundreds in well under a millisecond.
  */
 export function nearest(wanted: string, words: Iterable<string>): string | undefined {
   if (wanted.length > LONGEST) return undefined;

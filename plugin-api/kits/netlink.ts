@@ -39,8 +39,9 @@ const STOP_MS = 1_000;
 const REPORT_BYTES = 300;
 
 /**
- * Listens until the scope ends. Throws where the kernel gives no such socket. `cat` reads the socket, and we read its pipe: Node takes no such descriptor,
- * and a read of it in libuv's pool would hold one of four threads for days (as with input devices).
+ * Listens until the scope ends. Throws where the kernel gives no such socket. `cat` reads the socket, and we read its
+ * pipe: Node takes no such descriptor, and a read of it in libuv's pool would hold one of four threads for days (as
+ * with input devices).
  */
 export async function listenNetlink(options: NetlinkOptions): Promise<void> {
   const { scope, hear, over, from } = options;

@@ -12,9 +12,10 @@ export interface Spent {
 }
 
 /**
- * A limit of `ms` milliseconds of an owner's own time, or six times as many by the clock: a slow or busy board does not use it up. It begins when it is
- * made. `lost` are counters of the milliseconds in which the owner could not run; of several the greatest counts. Without one it is the time that the
- * event loop was taken. To be looked at where something else wakes its owner; `afterOwnTime()` waits for one.
+ * A limit of `ms` milliseconds of an owner's own time, or six times as many by the clock: a slow or busy board does not
+ * use it up. It begins when it is made. `lost` are counters of the milliseconds in which the owner could not run; of
+ * several the greatest counts. Without one it is the time that the event loop was taken. To be looked at where
+ * something else wakes its owner; `afterOwnTime()` waits for one.
  */
 export class OwnTimeLimit {
   readonly #clock: Clock;
@@ -77,8 +78,8 @@ export function spentText(ms: number, { ownMs, wallMs }: Spent): string {
 }
 
 /**
- * True when `work` settles, well or badly, within `ms` milliseconds, without those in which the event loop was taken: six times as many by the clock
- * at most. For the release of a resource: a scope that releases has ended its own waits.
+ * True when `work` settles, well or badly, within `ms` milliseconds, without those in which the event loop was taken:
+ * six times as many by the clock at most. For the release of a resource: a scope that releases has ended its own waits.
  * Anything else waits with `scope.within()`.
  */
 export async function settlesWithin(clock: Clock, ms: number, work: PromiseLike<unknown>): Promise<boolean> {

@@ -1,7 +1,7 @@
 /**
- * State that is to be thrown away or exchanged as a whole, which no running Core can do: a Core orders it, durable, and the next one does it before it
- * opens anything. It may be killed at each step and goes on where it was. What cannot be removed is moved aside and told; the order ends. Imports Node
- * alone.
+ * State that is to be thrown away or exchanged as a whole, which no running Core can do: a Core orders it, durable, and
+ * the next one does it before it opens anything. It may be killed at each step and goes on where it was. What cannot be
+ * removed is moved aside and told; the order ends. Imports Node alone.
  */
 import {
   closeSync,
@@ -70,7 +70,10 @@ export function pendingAct(state: string): PendingAct | undefined {
   return read(state)?.act;
 }
 
-/** Does what was ordered. Before anything of `<var>` is opened, by the one Core that has it. Throws what the disk says; then the next start goes on. */
+/**
+ * Does what was ordered. Before anything of `<var>` is opened, by the one Core that has it. Throws what the disk says;
+ * then the next start goes on.
+ */
 export function finishPending(state: string): PendingAct | undefined {
   const act = pendingAct(state);
   for (const _ of pendingSteps(state)) void _;
@@ -158,8 +161,9 @@ function throwAway(state: string, name: string): void {
 }
 
 /**
- * Moves a folder of the Core's own, in which something is of another user, to `<var>/remains`, where it waits for the warden or for root. `name` and the
- * paths of what cannot be removed are below `<var>`. Durable when it returns where it lies, below `<var>`, too. Throws the codes of a disk.
+ * Moves a folder of the Core's own, in which something is of another user, to `<var>/remains`, where it waits for the
+ * warden or for root. `name` and the paths of what cannot be removed are below `<var>`. Durable when it returns where
+ * it lies, below `<var>`, too. Throws the codes of a disk.
  */
 export function moveAside(state: string, name: string, left: readonly Remain[]): string {
   const remains = remainsFolder(state);

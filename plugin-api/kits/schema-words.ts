@@ -27,7 +27,10 @@ const unique: SchemaValidateFunction = (names: readonly string[], items: readonl
   return errors.length === 0;
 };
 
-/** `skuOnly: true` of a member: whoever holds `system.config` cannot set it on the device. What is trusted, run or listened on is the SKU's word. */
+/**
+ * `skuOnly: true` of a member: whoever holds `system.config` cannot set it on the device. What is trusted, run or
+ * listened on is the SKU's word.
+ */
 export const SKU_ONLY = 'skuOnly';
 
 /** `live: true` of a member: setup() of the plugin returns what takes a change of it, so that nothing restarts for it. */
@@ -61,8 +64,9 @@ function isMarked(schema: unknown, member: string, word: string): boolean {
 }
 
 /**
- * `plainText: line` of a text that a person is shown: no controls, line breaks, marks of direction or other characters that are not seen, and not blanks
- * alone. `plainText: lines`: line breaks may stand in it. Joiners of emoji and of letters may stand in both.
+ * `plainText: line` of a text that a person is shown: no controls, line breaks, marks of direction or other characters
+ * that are not seen, and not blanks alone. `plainText: lines`: line breaks may stand in it. Joiners of emoji and of
+ * letters may stand in both.
  */
 export const PLAIN_TEXT = 'plainText';
 

@@ -1,4 +1,7 @@
-/** Versions and ranges as semver has them. Those of nearly every manifest, `1.2.3` and `^1.2.3`, are read without the package: most starts never load it. */
+/**
+ * Versions and ranges as semver has them. Those of nearly every manifest, `1.2.3` and `^1.2.3`, are read without the
+ * package: most starts never load it.
+ */
 import { packageLater } from './lazy-package.ts';
 
 const semver = packageLater<typeof import('semver')>('semver', import.meta.url);

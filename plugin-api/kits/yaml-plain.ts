@@ -12,8 +12,8 @@ export interface YamlFault {
 type Yaml = typeof import('yaml');
 
 /**
- * The first thing that is not plain, in the order of the text. `known`: the one tag of files that the Core itself writes; any name and text of JSON may
- * stand in those.
+ * The first thing that is not plain, in the order of the text. `known`: the one tag of files that the Core itself
+ * writes; any name and text of JSON may stand in those.
  */
 export function plainFault(
   { visit, isScalar, isCollection }: Yaml,

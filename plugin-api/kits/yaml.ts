@@ -26,7 +26,10 @@ const MOST_BYTES = 1 << 20;
 const DEEPEST = 64;
 const TOO_DEEP = `lists and maps stand in each other more than ${DEEPEST} deep`;
 
-/** A text of at most 1 MiB, nested 64 deep, without aliases that unfold to more than is written: all else is an error like a fault of syntax. */
+/**
+ * A text of at most 1 MiB, nested 64 deep, without aliases that unfold to more than is written: all else is an error
+ * like a fault of syntax.
+ */
 export function parseYaml(text: string): YamlText {
   const hostile = hostileLine(text);
   if (hostile) return { value: undefined, errors: [hostile], line: () => hostile.line };

@@ -1,4 +1,5 @@
 /** Which node was meant by a touch. */
+import { maybe } from '../kits/maybe.ts';
 import { type GroupNode, SCENE_LIMITS, type Scene, type SceneNode } from './scene.ts';
 
 export interface Hit {
@@ -14,8 +15,8 @@ interface Target extends Hit {
 }
 
 /**
- * The node with `tap` at a place of the scene, as it looks now (`sceneAt`). Of several that hold the place the one above all; else the nearest of
- * those smaller than 88 units whose enlarged box holds it.
+ * The node with `tap` at a place of the scene, as it looks now (`sceneAt`). Of several that hold the place the one
+ * above all; else the nearest of those smaller than 88 units whose enlarged box holds it.
  */
 export function hitTest(scene: Scene, x: number, y: number): Hit | undefined {
   let best: Target | undefined;
@@ -26,7 +27,7 @@ export function hitTest(scene: Scene, x: number, y: number): Hit | undefined {
     }
     if (target.distance <= target.reach && (best === undefined || target.distance < best.distance)) best = target;
   }
-  return best && { tap: best.tap, ...(best.node === undefined ? {} : { node: best.node }) };
+  return best && { tap: best.tap, ...maybe({ node: best.node }) };
 }
 
 /** From above; x and y in the coordinates of the group they are in. */
@@ -46,7 +47,7 @@ function* targets(nodes: readonly SceneNode[], x: number, y: number): Generator<
     if (dx + dy > 0 && !near) continue;
     yield {
       tap: node.tap,
-      ...(node.id === undefined ? {} : { node: node.id }),
+      ...maybe({ node: node.id }),
       distance: Math.hypot(dx, dy),
       reach: reach * Math.SQRT2,
     };
@@ -73,14 +74,17 @@ export interface Place extends Hit {
   readonly of: SceneNode;
 }
 
-/** Everything with `tap` that is drawn, in the order in which it is drawn: for those who reach it without a finger. Give it a scene as it looks now. */
+/**
+ * Everything with `tap` that is drawn, in the order in which it is drawn: for those who reach it without a finger. Give
+ * it a scene as it looks now.
+ */
 export function tapsOf({ nodes }: Pick<Scene, 'nodes'>): readonly Place[] {
   return nodes.flatMap((node) => {
     if ((node.opacity ?? 1) === 0 || (node.scale ?? 1) === 0) return [];
     const [w, h] = sizeOf(node);
     const [x, y] = outside(node, w, h, w / 2, h / 2);
     const { tap, id } = node;
-    const own: Place[] = tap === undefined ? [] : [{ tap, x, y, of: node, ...(id === undefined ? {} : { node: id }) }];
+    const own: Place[] = tap === undefined ? [] : [{ tap, x, y, of: node, ...maybe({ node: id }) }];
     if (node.kind !== 'group') return own;
     const inner = tapsOf(node).map((place): Place => {
       const [px, py] = outside(node, w, h, place.x, place.y);

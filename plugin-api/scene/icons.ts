@@ -1,4 +1,7 @@
-/** Signs of the device's own screens: outlines on a field of 24 by 24, drawn with one stroke, so that they are as one family at any size. */
+/**
+ * Signs of the device's own screens: outlines on a field of 24 by 24, drawn with one stroke, so that they are as one
+ * family at any size.
+ */
 import type { Colour, PathNode } from './scene.ts';
 
 export const ICON_VIEW = 24;

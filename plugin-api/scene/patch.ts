@@ -1,4 +1,5 @@
 /** Changes of a scene: whole or not at all, and the former scene stays as it was. */
+import { maybe } from '../kits/maybe.ts';
 import type { JsonSchema } from '../services/operations.ts';
 import { checkWhole, nodesOf } from './check.ts';
 import {
@@ -73,7 +74,10 @@ export interface PatchTimes {
   readonly now: number;
 }
 
-/** The scene after a patch, each timeline with the time at which it began; what is over is in the nodes. For those who keep scenes. Throws SCENE_INVALID. */
+/**
+ * The scene after a patch, each timeline with the time at which it began; what is over is in the nodes. For those who
+ * keep scenes. Throws SCENE_INVALID.
+ */
 export function patchSceneAt(scene: Scene, patch: unknown, { began, since, now }: PatchTimes, what: string): Scene {
   const before = settled(scene, now, began);
   const next = patchScene(timed(before, began), patch, what);
@@ -139,9 +143,7 @@ function applied(scene: Scene, patch: ScenePatch): Scene {
     ...rest,
     nodes,
     ...(timelines.length === 0 ? {} : { timelines }),
-    ...(patch.background === undefined ? {} : { background: patch.background }),
-    ...(patch.title === undefined ? {} : { title: patch.title }),
-    ...(patch.progress === undefined ? {} : { progress: patch.progress }),
+    ...maybe({ background: patch.background, title: patch.title, progress: patch.progress }),
   };
 }
 

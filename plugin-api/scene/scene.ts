@@ -1,12 +1,15 @@
 /**
- * Scenes, format 1: what a screen shows, as data. Coordinates are panel units, 0..720 from the top left whatever the panel; a node's x and y count
- * from its group. Times are milliseconds, angles degrees clockwise.
+ * Scenes, format 1: what a screen shows, as data. Coordinates are panel units, 0..720 from the top left whatever the
+ * panel; a node's x and y count from its group. Times are milliseconds, angles degrees clockwise.
  */
 
 /** `#rrggbb`, `#rrggbbaa` or `@token` of the theme (`ColourToken`). */
 export type Colour = string;
 
-/** A colour, or a gradient across the node's box: `linear` is the angle of its direction (0 to the right, 90 down), stops go from 0 to 1. */
+/**
+ * A colour, or a gradient across the node's box: `linear` is the angle of its direction (0 to the right, 90 down),
+ * stops go from 0 to 1.
+ */
 export type Paint =
   | Colour
   | { readonly linear: number; readonly stops: readonly (readonly [at: number, colour: Colour])[] }
@@ -86,7 +89,10 @@ export type TextRole = 'hero' | 'display' | 'title' | 'heading' | 'body' | 'labe
 
 export interface TextNode extends NodeBase {
   readonly kind: 'text';
-  /** May hold bindings: `{time:HH:mm}`, `{date:EEEE d MMMM}`, `{countdown:<epoch ms>}`, `{elapsed:<epoch ms>}`, `{progress}`. A brace is written twice. At most 2,000 code units. */
+  /**
+   * May hold bindings: `{time:HH:mm}`, `{date:EEEE d MMMM}`, `{countdown:<epoch ms>}`, `{elapsed:<epoch ms>}`,
+   * `{progress}`. A brace is written twice. At most 2,000 code units.
+   */
   readonly text: string;
   /** `body` if neither role nor size is given. Roles follow the text scale by reflow; sizes do, too, within w and h. */
   readonly role?: TextRole;

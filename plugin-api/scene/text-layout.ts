@@ -50,7 +50,10 @@ export function isolated(text: string): string {
   return `\u2068${undirected(text)}\u2069`;
 }
 
-/** Breaks at words, and inside of one only where it is longer than a line. What does not fit ends in an ellipsis, at a word where there is one. */
+/**
+ * Breaks at words, and inside of one only where it is longer than a line. What does not fit ends in an ellipsis, at a
+ * word where there is one.
+ */
 export function layoutText(text: string, bounds: TextBounds, measure: (piece: string) => number): TextLayout {
   const dir = bounds.dir === 'ltr' || bounds.dir === 'rtl' ? bounds.dir : directionOf(text, bounds.otherwise);
   const most = bounds.lines ?? Number.POSITIVE_INFINITY;

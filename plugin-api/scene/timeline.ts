@@ -70,8 +70,8 @@ export const propertyOf = (node: NodeBase, property: Animated): number =>
   (node as Readonly<Partial<Record<Animated, number>>>)[property] ?? ABSENT[property];
 
 /**
- * The scene as it looks at a moment of the monotonic clock: the values of its timelines in its nodes. Those that are over are left out of the answer; those
- * that run stay. `since` is when timelines without `at` began.
+ * The scene as it looks at a moment of the monotonic clock: the values of its timelines in its nodes. Those that are
+ * over are left out of the answer; those that run stay. `since` is when timelines without `at` began.
  */
 export function sceneAt(scene: Scene, now: number, since: number): Scene {
   if (scene.timelines === undefined || scene.timelines.length === 0) return scene;
@@ -92,8 +92,8 @@ export function sceneAt(scene: Scene, now: number, since: number): Scene {
 }
 
 /**
- * The scene without the timelines that are over, their ends in its nodes; those that run are as they were. Before a patch, so that what is over does
- * not count against the limit of timelines.
+ * The scene without the timelines that are over, their ends in its nodes; those that run are as they were. Before a
+ * patch, so that what is over does not count against the limit of timelines.
  */
 export function settled(scene: Scene, now: number, since: number): Scene {
   const over = (scene.timelines ?? []).filter((timeline) => valueAt(timeline, 0, now - (timeline.at ?? since)).over);

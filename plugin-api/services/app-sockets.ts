@@ -52,7 +52,10 @@ export interface SessionInfo {
 
 /** One JSON-RPC socket per app: who made the connection is known by where it arrived. */
 export interface AppSockets {
-  /** Makes `<runtime_dir>/apps/<name>/rpc.sock` (0600, of `uid`); idempotent. Throws PARAMS_INVALID (name not valid or taken), UNAVAILABLE. */
+  /**
+   * Makes `<runtime_dir>/apps/<name>/rpc.sock` (0600, of `uid`); idempotent. Throws PARAMS_INVALID (name not valid or
+   * taken), UNAVAILABLE.
+   */
   open(app: { readonly id: string; readonly name: string; readonly uid?: number }): Promise<{ readonly path: string }>;
   /** Ends every session with `stop {reason, graceMs}` and removes the socket. */
   close(app: string, reason: string): Promise<void>;
@@ -62,8 +65,9 @@ export interface AppSockets {
   /** A session that is open now. */
   session(id: string): Promise<Session | undefined>;
   /**
-   * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), BUSY (too many calls without an
-   * answer), BODY_TOO_LARGE, TIMEOUT, CANCELLED, APP_ERROR (`details.error` is the app's JSON-RPC error object).
+   * Calls into the app. Rejects with APP_NOT_RUNNING (no session), SESSION_CLOSED (it went away in the middle), BUSY
+   * (too many calls without an answer), BODY_TOO_LARGE, TIMEOUT, CANCELLED, APP_ERROR (`details.error` is the app's
+   * JSON-RPC error object).
    */
   call(app: string, call: AppCall): Promise<unknown>;
   /** Sends a notification to every session of the app. Resolves with the number of sessions that took it. */

@@ -21,11 +21,17 @@ export interface StoredApps {
 /** Which version of an app is in force, where its code lies, and as which user it runs. One list, written whole. */
 export interface AppStore {
   list(): Promise<StoredApps>;
-  /** The user id of this app and of no other, as long as anything of it is kept; made at its first need, and durable then. Throws BUSY, and the codes of a disk. */
+  /**
+   * The user id of this app and of no other, as long as anything of it is kept; made at its first need, and durable
+   * then. Throws BUSY, and the codes of a disk.
+   */
   uidOf(app: string): Promise<number>;
   /** Absolute path of a package that was handed over as `upload:<id>` and waits. Throws PACKAGE_INVALID. */
   uploaded(upload: string): Promise<string>;
-  /** Name that the SKU gives the key that signed the installed version, or its fingerprint; undefined: nobody did, or it is not installed. */
+  /**
+   * Name that the SKU gives the key that signed the installed version, or its fingerprint; undefined: nobody did, or it
+   * is not installed.
+   */
   signerOf(app: string): Promise<string | undefined>;
   /** After each change of the list. */
   onChange(listener: () => void): Disposable;

@@ -60,19 +60,26 @@ export interface OutputLine {
 }
 
 export interface GuestStart {
-  /** Handed over as the file `token` in $CREDENTIALS_DIRECTORY, for this run only; never in the environment, on a command line or in a log. */
+  /**
+   * Handed over as the file `token` in $CREDENTIALS_DIRECTORY, for this run only; never in the environment, on a
+   * command line or in a log.
+   */
   readonly token: string;
   /** Walls that must hold at least; none, if absent. A granted network needs no wall. */
   readonly demand?: Readonly<Partial<Record<Enforced, 'kernel' | 'watched'>>>;
 }
 
 /**
- * Runs guests inside what the system's kernel enforces (decisions D14). Two providers, systemd units and bubblewrap, one contract suite. Plain data both
- * ways, so that a provider may run at every level. When a guest is started again, how often and why not, is its caller's business.
+ * Runs guests inside what the system's kernel enforces (decisions D14). Two providers, systemd units and bubblewrap,
+ * one contract suite. Plain data both ways, so that a provider may run at every level. When a guest is started again,
+ * how often and why not, is its caller's business.
  */
 export interface AppSupervisor {
   enforcement(): Promise<EnforcementReport>;
-  /** Makes the user, folders and unit that a start needs. Idempotent. Throws PARAMS_INVALID for an impossible specification, WARDEN_REFUSED. */
+  /**
+   * Makes the user, folders and unit that a start needs. Idempotent. Throws PARAMS_INVALID for an impossible
+   * specification, WARDEN_REFUSED.
+   */
   prepare(spec: AppSpec): Promise<void>;
   /**
    * Resolves when the program runs or could not be executed, which ended() reports. Identity gets the run (`launched`) before a peer could
@@ -87,8 +94,8 @@ export interface AppSupervisor {
   stop(run: string, graceMs: number): Promise<readonly number[]>;
   usage(run: string): Promise<GuestUsage>;
   /**
-   * The newest lines that a guest wrote, in this run and before, the oldest first. With a run its alone, and then of each stream the last ones at least, so that
-   * a guest that talks much does not push out why it failed.
+   * The newest lines that a guest wrote, in this run and before, the oldest first. With a run its alone, and then of
+   * each stream the last ones at least, so that a guest that talks much does not push out why it failed.
    */
   output(name: string, lines: number, run?: string): Promise<readonly OutputLine[]>;
   /** A line that its owner adds to what it wrote itself (log.write). Resolves when it is written as durably as the others. */
@@ -100,11 +107,15 @@ export interface AppSupervisor {
   /** Nothing of this guest is wanted any more: unit and run folder go, its data stays. */
   forget(name: string): Promise<void>;
   /**
-   * The data of the app with this id are the Core's from now until its next start: to be read, copied, put back, kept. Nothing of it may run meanwhile; a start
-   * hands them over again. What the app alone can reach stays as it is. Throws WARDEN_REFUSED, UNAVAILABLE.
+   * The data of the app with this id are the Core's from now until its next start: to be read, copied, put back, kept.
+   * Nothing of it may run meanwhile; a start hands them over again. What the app alone can reach stays as it is. Throws
+   * WARDEN_REFUSED, UNAVAILABLE.
    */
   release(app: string): Promise<void>;
-  /** Removes what could not be removed and was moved to `<var>/remains`. Throws WARDEN_REFUSED, UNAVAILABLE, and the codes of a disk, with something left. */
+  /**
+   * Removes what could not be removed and was moved to `<var>/remains`. Throws WARDEN_REFUSED, UNAVAILABLE, and the
+   * codes of a disk, with something left.
+   */
   sweep(): Promise<void>;
 }
 

@@ -140,13 +140,14 @@ export interface Apps {
   /** Checks the manifest of a folder as that of an app that is there. Nothing of it runs. Throws MANIFEST_INVALID, CAPABILITY_UNKNOWN. */
   inspect(folder: string): Promise<AppManifest>;
   /**
-   * Does `work` while nothing of the app runs and its data are the Core's, to be read or exchanged; what ran before runs again afterwards. By id, also for the
-   * data of an app that is not there any more. Rejects with what `work` throws, or before it begins: WARDEN_REFUSED, UNAVAILABLE.
+   * Does `work` while nothing of the app runs and its data are the Core's, to be read or exchanged; what ran before
+   * runs again afterwards. By id, also for the data of an app that is not there any more. Rejects with what `work`
+   * throws, or before it begins: WARDEN_REFUSED, UNAVAILABLE.
    */
   borrow(app: string, work: () => Promise<void>): Promise<void>;
   /**
-   * A file of the package, by its path inside of it. Throws APP_NOT_FOUND, PARAMS_INVALID (a path or a link that leads out of the package, no file, more
-   * than `limit` bytes).
+   * A file of the package, by its path inside of it. Throws APP_NOT_FOUND, PARAMS_INVALID (a path or a link that leads
+   * out of the package, no file, more than `limit` bytes).
    */
   file(app: string, path: string, limit: number): Promise<Uint8Array>;
   /** Looks for apps anew: those that went are stopped, changed ones begin anew, new ones start. Resolves when that is done. */

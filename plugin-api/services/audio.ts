@@ -5,7 +5,10 @@ import type { AudioLevel } from './renderer.ts';
 export interface AudioFrame {
   /** Counts from 0 with each start of the source; a gap is a loss. */
   readonly seq: number;
-  /** Milliseconds of the system's monotonic clock (`monotonicMs()`) when the last sample was captured. The same clock in every worker and process. */
+  /**
+   * Milliseconds of the system's monotonic clock (`monotonicMs()`) when the last sample was captured. The same clock in
+   * every worker and process.
+   */
   readonly at: number;
   readonly samples: Int16Array;
 }
@@ -19,7 +22,10 @@ export function monotonicMs(): number {
   return originMs + performance.now();
 }
 
-/** Value of monotonicMs() at 0 of performance.now(): both count the same nanoseconds. The closest of five samples counts, as the first call is slow. */
+/**
+ * Value of monotonicMs() at 0 of performance.now(): both count the same nanoseconds. The closest of five samples
+ * counts, as the first call is slow.
+ */
 const originMs = Array.from({ length: 5 }, () => {
   const before = performance.now();
   const at = Number(process.hrtime.bigint()) / 1e6;
@@ -43,8 +49,8 @@ export interface AudioDeviceInfo {
 }
 
 /**
- * The microphone and the speaker, provided by one plugin of the SKU (`audio-sim`, `audio-alsa`). Both have a real clock. Methods reject with
- * AUDIO_UNAVAILABLE and the reason; who asks again later finds a device that has come back.
+ * The microphone and the speaker, provided by one plugin of the SKU (`audio-sim`, `audio-alsa`). Both have a real
+ * clock. Methods reject with AUDIO_UNAVAILABLE and the reason; who asks again later finds a device that has come back.
  */
 export interface AudioDevice {
   info(): Promise<AudioDeviceInfo>;
@@ -74,7 +80,10 @@ export const audioDevice = serviceRef<AudioDevice>(
 export interface EchoFrame {
   readonly seq: number;
   readonly near: Int16Array;
-  /** Speaker samples of the same moments, or a little later ones: the speaker's sound never comes before it. Silence where nothing was played. */
+  /**
+   * Speaker samples of the same moments, or a little later ones: the speaker's sound never comes before it. Silence
+   * where nothing was played.
+   */
   readonly far: Int16Array;
 }
 
@@ -86,8 +95,8 @@ export interface CleanFrame {
 }
 
 /**
- * Takes what the speaker plays out of what the microphone hears. Optional: `audio` asks while something is played and shortly after it, and passes
- * on as it is what does not come back in time.
+ * Takes what the speaker plays out of what the microphone hears. Optional: `audio` asks while something is played and
+ * shortly after it, and passes on as it is what does not come back in time.
  */
 export interface EchoCanceller {
   /**
@@ -147,8 +156,9 @@ export interface AudioState {
 export interface Audio {
   state(): Promise<AudioState>;
   /**
-   * Frames from now on. A reader that is slow loses the oldest of what waits (1 s of sound); the gap shows in `seq` and is counted. Ends with the
-   * signal; rejects with VOICE_MUTED never: while the device is muted there are just no frames.
+   * Frames from now on. A reader that is slow loses the oldest of what waits (1 s of sound); the gap shows in `seq` and
+   * is counted. Ends with the signal; rejects with VOICE_MUTED never: while the device is muted there are just no
+   * frames.
    */
   capture(options: { readonly owner: string; readonly signal: AbortSignal }): AsyncIterable<AudioFrame>;
   /** Resolves when it was heard to its end. Rejects with CANCELLED, AUDIO_UNAVAILABLE, BUSY (too many at once). */

@@ -52,11 +52,15 @@ export interface BridgeView {
 /** The hand on a simulated bridge: on simulated devices alone. */
 export interface BridgeSimulator {
   /**
-   * One control by its name, `drive` with `{endpoint, line, level}`; docs/guides/simulator.md has them all. Resolves with what it answers. Rejects
-   * with PARAMS_INVALID (the simulator knows no such control, endpoint or chip), UNAVAILABLE (its process is not there), TIMEOUT, BUSY.
+   * One control by its name, `drive` with `{endpoint, line, level}`; docs/guides/simulator.md has them all. Resolves
+   * with what it answers. Rejects with PARAMS_INVALID (the simulator knows no such control, endpoint or chip),
+   * UNAVAILABLE (its process is not there), TIMEOUT, BUSY.
    */
   control(name: string, value: object): Promise<Readonly<Record<string, unknown>>>;
-  /** Calls `listener` with the view soon and after each change; undefined while the simulator is absent. Without listeners the view is not read. */
+  /**
+   * Calls `listener` with the view soon and after each change; undefined while the simulator is absent. Without
+   * listeners the view is not read.
+   */
   onView(listener: (view: BridgeView | undefined) => void): Disposable;
 }
 

@@ -40,8 +40,9 @@ export interface BridgeEndpointStatistics {
 }
 
 /**
- * The IO bridge behind CBP: its link, its counters, its restart. What its endpoints do goes through the service `endpoints`. Every method rejects with
- * BRIDGE_FAILED (`details.status` is the status name of cbp.md section 12), NOT_INITIALIZED (link not up), TIMEOUT, CANCELLED.
+ * The IO bridge behind CBP: its link, its counters, its restart. What its endpoints do goes through the service
+ * `endpoints`. Every method rejects with BRIDGE_FAILED (`details.status` is the status name of cbp.md section 12),
+ * NOT_INITIALIZED (link not up), TIMEOUT, CANCELLED.
  */
 export interface Bridge {
   health(): Promise<BridgeHealth>;

@@ -58,7 +58,10 @@ export interface CanHandleInfo extends CanHandle {
   readonly lost: number;
 }
 
-/** CAN for plugins; apps use `can.send` and the stream `can.receive`. Rejections: HANDLE_NOT_FOUND, PARAMS_INVALID, NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED, BUSY. */
+/**
+ * CAN for plugins; apps use `can.send` and the stream `can.receive`. Rejections: HANDLE_NOT_FOUND, PARAMS_INVALID,
+ * NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED, BUSY.
+ */
 export interface Can {
   /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE, PARAMS_INVALID (another handle has the bus at another speed). */
   register(handle: CanHandle, owner: string): AsyncDisposable;

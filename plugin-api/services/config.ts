@@ -34,8 +34,8 @@ export interface Config {
   /** Every effective entry of the scope, sorted by key; with `prefix` that key and those below it. Throws CONFIG_KEY_INVALID. */
   list(scope: ConfigScope, prefix?: string): Promise<readonly ConfigEntry[]>;
   /**
-   * `null` unsets. Durable when it resolves. Throws CONFIG_KEY_INVALID, CONFIG_VALUE_INVALID, CONFIG_CONFLICT, CONFIG_LOCKED, QUEUE_FULL (too many
-   * writes wait), STATE_UNWRITABLE.
+   * `null` unsets. Durable when it resolves. Throws CONFIG_KEY_INVALID, CONFIG_VALUE_INVALID, CONFIG_CONFLICT,
+   * CONFIG_LOCKED, QUEUE_FULL (too many writes wait), STATE_UNWRITABLE.
    */
   set(
     scope: ConfigScope,

@@ -19,7 +19,10 @@ export interface DeviceInfo {
 
 /** Identity of this device and the places of its files. Provided by the kernel. */
 export interface Device {
-  /** As the SKU says now. When its grants change while the device runs, event `plugin.changed` tells; what else changes restarts the plugins that require this service. */
+  /**
+   * As the SKU says now. When its grants change while the device runs, event `plugin.changed` tells; what else changes
+   * restarts the plugins that require this service.
+   */
   info(): Promise<DeviceInfo>;
 }
 

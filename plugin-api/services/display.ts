@@ -42,8 +42,9 @@ export interface SurfaceInput {
 }
 
 /**
- * A screen that a plugin draws. Layers `home` and `voice` are open to every plugin that has the service; `banner` and `toast` are of plugin `notify`,
- * `prompt` and `system` of plugin `system-view`, and none of them of a plugin from outside of the tree.
+ * A screen that a plugin draws. Layers `home` and `voice` are open to every plugin that has the service; `banner` and
+ * `toast` are of plugin `notify`, `prompt` and `system` of plugin `system-view`, and none of them of a plugin from
+ * outside of the tree.
  */
 export interface PluginSurface {
   /** Unique among the surfaces of the plugin. */
@@ -60,14 +61,23 @@ export interface PluginSurface {
   readonly sensitive?: boolean;
 }
 
-/** The screen, for plugins of the Core (plugin `display`), each of which sees its own surfaces alone. Apps use the operations `display.*`. */
+/**
+ * The screen, for plugins of the Core (plugin `display`), each of which sees its own surfaces alone. Apps use the
+ * operations `display.*`.
+ */
 export interface Display {
-  /** Puts or replaces a surface; resolves with its version when it is in the tree. Throws SCENE_INVALID, PARAMS_INVALID (a layer that is not this plugin's). */
+  /**
+   * Puts or replaces a surface; resolves with its version when it is in the tree. Throws SCENE_INVALID, PARAMS_INVALID
+   * (a layer that is not this plugin's).
+   */
   put(surface: PluginSurface): Promise<number>;
   /** Throws SCENE_INVALID, SCENE_CONFLICT, NOT_FOREGROUND (there is no such surface). */
   patch(surface: string, patch: ScenePatch): Promise<number>;
   remove(surface: string): Promise<void>;
-  /** Called with what was touched of its surfaces. The uppermost one of layer `home` hears the key `home`, too: by gesture, key or word the person wants to be there. */
+  /**
+   * Called with what was touched of its surfaces. The uppermost one of layer `home` hears the key `home`, too: by
+   * gesture, key or word the person wants to be there.
+   */
   onInput(listener: (surface: string, input: SurfaceInput) => void): Disposable;
   /** Bytes that scenes may name by the answer, `sha256-...`. Throws IMAGE_INVALID. */
   image(bytes: Uint8Array): Promise<string>;

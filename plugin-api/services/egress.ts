@@ -28,8 +28,9 @@ export interface EgressUsage {
 /** The way of apps to hosts that were granted by name, `network.outbound:<host>` (plugin `egress`). */
 export interface Egress {
   /**
-   * Makes `<run>/apps/<name>/egress.sock` (0600, of `uid` where the Core may give it away) and lets the app reach these hosts and ports. Again for an app that
-   * has one: the hosts are those of the last call, and what is open to others is cut at once. Throws PARAMS_INVALID, UNAVAILABLE.
+   * Makes `<run>/apps/<name>/egress.sock` (0600, of `uid` where the Core may give it away) and lets the app reach these
+   * hosts and ports. Again for an app that has one: the hosts are those of the last call, and what is open to others is
+   * cut at once. Throws PARAMS_INVALID, UNAVAILABLE.
    */
   open(app: {
     readonly id: string;

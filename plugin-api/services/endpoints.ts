@@ -21,8 +21,9 @@ export interface EndpointRequestOptions {
   /** Limit of the transfer, milliseconds from its turn on the endpoint, waiting excluded; 0 or absent: the endpoint's default. */
   readonly deadlineMs?: number;
   /**
-   * Limit of the caller, milliseconds from now, the queue included; absent: none. When it is over the request ends with TIMEOUT (`details.clock` is
-   * `caller`). A request that has not begun by then is cancelled; one that has begun runs to its end, and its result is dropped.
+   * Limit of the caller, milliseconds from now, the queue included; absent: none. When it is over the request ends with
+   * TIMEOUT (`details.clock` is `caller`). A request that has not begun by then is cancelled; one that has begun runs
+   * to its end, and its result is dropped.
    */
   readonly callerMs?: number;
   readonly signal?: AbortSignal;
@@ -75,9 +76,10 @@ export interface EndpointInfo extends Endpoint {
 }
 
 /**
- * All endpoints of the device under one name space. Rejections: BRIDGE_FAILED (`details.status` is a status name of cbp.md section 13), NOT_INITIALIZED
- * (no source, or its source is down), TIMEOUT, CANCELLED, BUSY. `details.executed` is `no`, `yes` or `unknown`: what of the request has happened. A
- * request that was answered BUSY has not been executed.
+ * All endpoints of the device under one name space. Rejections: BRIDGE_FAILED (`details.status` is a status name of
+ * cbp.md section 13), NOT_INITIALIZED (no source, or its source is down), TIMEOUT, CANCELLED, BUSY. `details.executed`
+ * is `no`, `yes` or `unknown`: what of the request has happened. A request that was answered BUSY has not been
+ * executed.
  */
 export interface Endpoints {
   /** Those of the sources that are up. */

@@ -86,7 +86,10 @@ export interface FunctionRequest {
 
 /** The function registry: every version of every function of every app (decisions D5, D6, D10). */
 export interface Functions {
-  /** All or nothing; the same specification again is fine. Throws FUNCTION_INVALID, VERSION_CONFLICT, CAPABILITY_UNKNOWN, CAPABILITY_DENIED. */
+  /**
+   * All or nothing; the same specification again is fine. Throws FUNCTION_INVALID, VERSION_CONFLICT,
+   * CAPABILITY_UNKNOWN, CAPABILITY_DENIED.
+   */
   register(specification: FunctionSpecification, session?: string): Promise<readonly FunctionInfo[]>;
   /**
    * Registers the valid functions and keeps the others with their reasons until the app is unregistered. A function

@@ -43,7 +43,10 @@ export interface GpioEdge {
   readonly lost: number;
 }
 
-/** GPIO for plugins; apps use `gpio.read`, `gpio.write`, `gpio.configure`. Rejections: HANDLE_NOT_FOUND, NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED. */
+/**
+ * GPIO for plugins; apps use `gpio.read`, `gpio.write`, `gpio.configure`. Rejections: HANDLE_NOT_FOUND,
+ * NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED.
+ */
 export interface Gpio {
   /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. The line is configured now, and again whenever its endpoint has forgotten it. */
   register(handle: GpioHandle, owner: string): AsyncDisposable;

@@ -31,13 +31,19 @@ export interface PageSocket {
 }
 
 export interface PageSockets {
-  /** Caller of the page, by the entries beside the name in `Sec-WebSocket-Protocol`. Throws UNAUTHENTICATED, BUSY: the page gets the status. */
+  /**
+   * Caller of the page, by the entries beside the name in `Sec-WebSocket-Protocol`. Throws UNAUTHENTICATED, BUSY: the
+   * page gets the status.
+   */
   admit(protocols: readonly string[]): Promise<Caller>;
   /** The socket is closed when it settles. */
   run(socket: PageSocket): Promise<void>;
 }
 
-/** Addresses of the REST front end, and mounts of plugins on the same origin. Host and Origin are checked as for every request (decisions D1). */
+/**
+ * Addresses of the REST front end, and mounts of plugins on the same origin. Host and Origin are checked as for every
+ * request (decisions D1).
+ */
 export interface HttpServer {
   /** `http://127.0.0.1:55280`, `unix:/run/device/core.sock`; empty while it does not listen. */
   addresses(): Promise<readonly string[]>;

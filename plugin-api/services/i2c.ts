@@ -43,9 +43,10 @@ export interface I2c {
   register(handle: I2cHandle, owner: string): AsyncDisposable;
   handles(): Promise<readonly I2cHandleInfo[]>;
   /**
-   * Resolves with the bytes of all read segments, one after the other. Rejects with HANDLE_NOT_FOUND, PARAMS_INVALID (lengths),
-   * NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the bridge's word: NACK, BUS_STUCK, ...), TIMEOUT, CANCELLED, BUSY. `details.executed` of
-   * these is `no`, `yes` or `unknown`. A bus that was stuck has been recovered by then; nothing is repeated without `repeat`.
+   * Resolves with the bytes of all read segments, one after the other. Rejects with HANDLE_NOT_FOUND, PARAMS_INVALID
+   * (lengths), NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the bridge's word: NACK, BUS_STUCK, ...), TIMEOUT,
+   * CANCELLED, BUSY. `details.executed` of these is `no`, `yes` or `unknown`. A bus that was stuck has been recovered
+   * by then; nothing is repeated without `repeat`.
    */
   transfer(handle: string, segments: readonly I2cSegment[], options?: I2cTransferOptions): Promise<Uint8Array>;
 }

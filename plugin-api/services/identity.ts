@@ -29,7 +29,10 @@ export interface AppLaunch {
 
 /** Identity of callers (decisions D1). */
 export interface Identity {
-  /** Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended token, and for processes of the Core that are no app, whatever they bring. */
+  /**
+   * Resolves with the caller, ANONYMOUS where nothing was brought. Throws UNAUTHENTICATED for a wrong, void or ended
+   * token, and for processes of the Core that are no app, whatever they bring.
+   */
   authenticate(credentials: Credentials): Promise<Caller>;
   /** A new random 256-bit token (base64url), valid until revoked; the former one of this app is void. Only its hash is kept. */
   issue(app: string): Promise<string>;

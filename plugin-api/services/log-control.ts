@@ -35,7 +35,10 @@ export interface LogRecorder extends Disposable {
   read(): Promise<{ readonly lines: readonly string[]; readonly dropped: number }>;
 }
 
-/** Takes a finished line, without its end, in the place of the file; false: the file is to take it. Level as pino counts, 30 is info. It never throws. */
+/**
+ * Takes a finished line, without its end, in the place of the file; false: the file is to take it. Level as pino
+ * counts, 30 is info. It never throws.
+ */
 export type LogTarget = (line: string, level: number) => boolean;
 
 /** The log of the Core while it runs. What is set here holds until what was answered is disposed of. Provided by the kernel. */

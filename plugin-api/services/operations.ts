@@ -26,7 +26,10 @@ export interface RestBinding {
   readonly bare?: boolean;
   /** Success is a text of this media type, `text/plain; version=0.0.4`: run() returns a string. Without JSON-RPC: `rpc: false`. */
   readonly text?: string;
-  /** Failures that the specification fixes otherwise: statuses by code, the status of every other code, and a body of `ok` and `error` alone. */
+  /**
+   * Failures that the specification fixes otherwise: statuses by code, the status of every other code, and a body of
+   * `ok` and `error` alone.
+   */
   readonly failure?: {
     readonly bare?: boolean;
     readonly status?: Partial<Readonly<Record<ErrorCode, number>>>;
@@ -34,7 +37,10 @@ export interface RestBinding {
   };
   /** Bytes of the request body; 256 KiB if absent. */
   readonly bodyLimit?: number;
-  /** The body is no JSON but `application/octet-stream`, streamed to a file of at most `bodyLimit` bytes. Its only param is `file`, which run() may take away. */
+  /**
+   * The body is no JSON but `application/octet-stream`, streamed to a file of at most `bodyLimit` bytes. Its only param
+   * is `file`, which run() may take away.
+   */
   readonly raw?: boolean;
   /** run() returns an AsyncIterable of ServerSentEvent, sent as text/event-stream until one side ends. */
   readonly sse?: boolean;
@@ -72,8 +78,9 @@ export function restStatus(
 }
 
 /**
- * An operation that a page may not do on its own word: the person confirms it on the panel of the device or with a fresh code (decisions D13). Callers
- * that did not sign in in a browser are not asked. Data only, it crosses process borders.
+ * An operation that a page may not do on its own word: the person confirms it on the panel of the device or with a
+ * fresh code (decisions D13). Callers that did not sign in in a browser are not asked. Data only, it crosses process
+ * borders.
  */
 export interface Sensitive {
   /** Act with the params in braces: `remove the app {id}`. Shown to the person who confirms it. */
@@ -108,8 +115,9 @@ export interface ServerSentEvent {
 }
 
 /**
- * How an operation is seen as a command of devicectl. Every member may be left out: a command is made from the name, the params and the result
- * alone, `plugins.restart` is `devicectl plugin restart <id>`. Data only, it crosses process borders and stands in the OpenRPC document as `x-cli`.
+ * How an operation is seen as a command of devicectl. Every member may be left out: a command is made from the name,
+ * the params and the result alone, `plugins.restart` is `devicectl plugin restart <id>`. Data only, it crosses process
+ * borders and stands in the OpenRPC document as `x-cli`.
  */
 export interface CliView {
   /** Words of the command, `why`; absent: the name of the operation in kebab case, its first word in the singular. */
@@ -123,9 +131,10 @@ export interface CliView {
   /** Values of params that the caller leaves out. */
   readonly given?: Readonly<Record<string, unknown>>;
   /**
-   * Columns of the list in the result, or members of a result without list: a member, or a title and a template. `{a.b}` in a template stands for a
-   * member, `{a|b}` for the first that is there, `{a:ago}`, `{a:time}`, `{a:date}`, `{a:ms}`, `{a:json}`, `{a:count}` for one that is formatted, and
-   * `{a:if}` for nothing. A column that is empty in every row is left out.
+   * Columns of the list in the result, or members of a result without list: a member, or a title and a template.
+   * `{a.b}` in a template stands for a member, `{a|b}` for the first that is there, `{a:ago}`, `{a:time}`, `{a:date}`,
+   * `{a:ms}`, `{a:json}`, `{a:count}` for one that is formatted, and `{a:if}` for nothing. A column that is empty in
+   * every row is left out.
    */
   readonly columns?: readonly (string | readonly [title: string, template: string])[];
   /** Lines instead of the result, with members of the params and the result: the first template that has all its members. */
@@ -143,8 +152,8 @@ export interface CliView {
 }
 
 /**
- * One row of the public interface, defined once beside the plugin that does the work. The REST front end, the JSON-RPC front end, the OpenAPI
- * and OpenRPC documents, the commands of devicectl and the capability check are views of it.
+ * One row of the public interface, defined once beside the plugin that does the work. The REST front end, the JSON-RPC
+ * front end, the OpenAPI and OpenRPC documents, the commands of devicectl and the capability check are views of it.
  */
 export interface Operation<P = unknown, R = unknown> {
   /** Dotted, `spi.transfer`: JSON-RPC method and operationId. */
@@ -173,7 +182,10 @@ export interface Operation<P = unknown, R = unknown> {
   readonly rest?: RestBinding;
   /** False hides it from the JSON-RPC front end. */
   readonly rpc?: boolean;
-  /** Its command, or several commands with different values of its params. Only an operation with `rest`, seen by JSON-RPC as well, is a command. */
+  /**
+   * Its command, or several commands with different values of its params. Only an operation with `rest`, seen by
+   * JSON-RPC as well, is a command.
+   */
   readonly cli?: CliView | readonly CliView[];
   /** Errors of run(); codes of the gate are implied. A plugin's error bears the id of that plugin. */
   readonly errors: readonly OperationError[];
@@ -224,8 +236,8 @@ export type Invocation = Omit<CallContext, 'log'> & {
 /** The one table and the one gate: identity -> capability -> rate -> schema -> handler -> deadline. */
 export interface Operations {
   /**
-   * Disposing removes it and fails its calls in flight (UNAVAILABLE). Throws OPERATION_CONFLICT (name, path), CAPABILITY_UNKNOWN, PARAMS_INVALID (a
-   * schema that does not compile).
+   * Disposing removes it and fails its calls in flight (UNAVAILABLE). Throws OPERATION_CONFLICT (name, path),
+   * CAPABILITY_UNKNOWN, PARAMS_INVALID (a schema that does not compile).
    */
   add(operation: Operation<never, unknown>): Disposable;
   addStream(endpoint: StreamEndpoint<never>): Disposable;
@@ -233,11 +245,15 @@ export interface Operations {
   list(): Promise<readonly OperationInfo[]>;
   streams(): Promise<readonly StreamInfo[]>;
   /**
-   * Called at once, and after each change of the table (changes of one turn of the event loop come together). What has just gone with its plugin
-   * is in the list for a while: calls of it are answered with UNAVAILABLE and `retryAfterMs`, for the plugin may only be restarting.
+   * Called at once, and after each change of the table (changes of one turn of the event loop come together). What has
+   * just gone with its plugin is in the list for a while: calls of it are answered with UNAVAILABLE and `retryAfterMs`,
+   * for the plugin may only be restarting.
    */
   watch(listener: (operations: readonly OperationInfo[]) => void): Disposable;
-  /** Checks whether this caller may use the operation with any params; a front end calls it before it reads a body. Resolves with the refusal, if any. */
+  /**
+   * Checks whether this caller may use the operation with any params; a front end calls it before it reads a body.
+   * Resolves with the refusal, if any.
+   */
   permitted(name: string, call: Invocation): Promise<CoreError | undefined>;
   /** The one gate. Rejects with a CoreError, always. */
   invoke(name: string, params: unknown, call: Invocation): Promise<unknown>;

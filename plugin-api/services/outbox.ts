@@ -14,7 +14,10 @@ export interface Destination {
    * oldest of each. A message never displaces a more important one: it is refused where only such wait.
    */
   readonly limits?: { readonly bytes?: number; readonly messages?: number; readonly ageMs?: number };
-  /** `full`: each put is on the disk when it resolves, power cuts included. `normal`: a killed Core loses none, a power cut the last moments. */
+  /**
+   * `full`: each put is on the disk when it resolves, power cuts included. `normal`: a killed Core loses none, a power
+   * cut the last moments.
+   */
   readonly durability?: 'normal' | 'full';
   /** Messages of one call of `send`, 1 MiB of bodies at most; 50 if absent. */
   readonly batch?: number;
@@ -38,7 +41,10 @@ export interface Queued extends Outgoing {
 /** Outcome of a batch. Any thrown error means `later`. */
 export type Sent =
   | { readonly outcome: 'taken' }
-  /** Again, after so long or after the queue's own back-off. `unsent`: it is certain that nothing left the device, so no bytes are counted. */
+  /**
+   * Again, after so long or after the queue's own back-off. `unsent`: it is certain that nothing left the device, so no
+   * bytes are counted.
+   */
   | { readonly outcome: 'later'; readonly reason: string; readonly afterMs?: number; readonly unsent?: true }
   /** They will never be taken: thrown away, counted, told. */
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -46,8 +52,8 @@ export type Sent =
   | { readonly outcome: 'too-large' };
 
 /**
- * One message in the place of those that were dropped: `body` of a message whose `what` is `loss`, JSON. One that was not taken may come again with
- * larger counts: of an id the newest counts.
+ * One message in the place of those that were dropped: `body` of a message whose `what` is `loss`, JSON. One that was
+ * not taken may come again with larger counts: of an id the newest counts.
  */
 export interface OutboxLoss {
   readonly lost: number;
@@ -71,7 +77,10 @@ export interface QueueState {
 }
 
 export interface OutboxQueue extends AsyncDisposable {
-  /** The id of the message, when it is kept as `durability` says. Throws OUTBOX_FULL, PARAMS_INVALID, CANCELLED by a clear(), the codes of a disk. */
+  /**
+   * The id of the message, when it is kept as `durability` says. Throws OUTBOX_FULL, PARAMS_INVALID, CANCELLED by a
+   * clear(), the codes of a disk.
+   */
   put(message: Outgoing): Promise<string>;
   /** At most 1,000: all of them or none, by the rule of the least important one. */
   putAll(messages: readonly Outgoing[]): Promise<readonly string[]>;
@@ -82,8 +91,10 @@ export interface OutboxQueue extends AsyncDisposable {
 
 export interface Outbox {
   /**
-   * Opens a queue and first sends its earlier messages, the oldest first, at least once: the receiver tells doubles by their `id`. The queue stops with the plugin that opened it; waiting messages
-   * stay, for that plugin and for `to` alone: another plugin is refused, and with another `to` the queue begins empty. Throws PARAMS_INVALID, STATE_NEWER, the codes of a disk.
+   * Opens a queue and first sends its earlier messages, the oldest first, at least once: the receiver tells doubles by
+   * their `id`. The queue stops with the plugin that opened it; waiting messages stay, for that plugin and for `to`
+   * alone: another plugin is refused, and with another `to` the queue begins empty. Throws PARAMS_INVALID, STATE_NEWER,
+   * the codes of a disk.
    */
   open(
     destination: Destination,

@@ -28,12 +28,16 @@ export interface PanelFrame {
   readonly pixels: Uint8Array;
 }
 
-/** The glass, provided by one plugin of the SKU (`panel-sim`, `panel-headless`, `panel-fbdev`, `panel-drm`). Every method may reject with PANEL_UNAVAILABLE. */
+/**
+ * The glass, provided by one plugin of the SKU (`panel-sim`, `panel-headless`, `panel-fbdev`, `panel-drm`). Every
+ * method may reject with PANEL_UNAVAILABLE.
+ */
 export interface Panel {
   info(): Promise<PanelInfo>;
   /**
-   * Puts rectangles on the glass, all at once where it can flip. Resolves when it may take the next frame, with the monotonic time (`monotonicMs()`) at
-   * which this one is seen. One at a time. Rejects with PANEL_UNAVAILABLE and PARAMS_INVALID (rectangles outside, another number of bytes).
+   * Puts rectangles on the glass, all at once where it can flip. Resolves when it may take the next frame, with the
+   * monotonic time (`monotonicMs()`) at which this one is seen. One at a time. Rejects with PANEL_UNAVAILABLE and
+   * PARAMS_INVALID (rectangles outside, another number of bytes).
    */
   present(frame: PanelFrame): Promise<{ readonly at: number }>;
   power(on: boolean): Promise<void>;

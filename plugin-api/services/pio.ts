@@ -35,7 +35,10 @@ interface Options {
 
 export type PioWidth = 1 | 2 | 4;
 
-/** PIO for plugins; apps use `pio.load`, `pio.write` and the like. Rejections: HANDLE_NOT_FOUND, PARAMS_INVALID, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` NO_MEMORY: the program does not fit), TIMEOUT, CANCELLED, BUSY. */
+/**
+ * PIO for plugins; apps use `pio.load`, `pio.write` and the like. Rejections: HANDLE_NOT_FOUND, PARAMS_INVALID,
+ * NOT_INITIALIZED, TRANSFER_FAILED (`details.status` NO_MEMORY: the program does not fit), TIMEOUT, CANCELLED, BUSY.
+ */
 export interface Pio {
   /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. */
   register(handle: PioHandle, owner: string): AsyncDisposable;

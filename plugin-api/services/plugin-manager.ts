@@ -81,11 +81,13 @@ export interface PluginManager {
   /** Ends a quarantine or the pause after a failure: it starts at once. A plugin without trouble is left alone. Throws PLUGIN_NOT_FOUND. */
   release(id: string): Promise<PluginStatus>;
   /**
-   * Reads the SKU again and applies the difference, whole or not at all; with `check` only tells it. With `installed` the SKU stays as it is in
-   * force, and what was installed on the device is read again. Event `plugin.changed` says what came of it.
+   * Reads the SKU again and applies the difference, whole or not at all; with `check` only tells it. With `installed`
+   * the SKU stays as it is in force, and what was installed on the device is read again. Event `plugin.changed` says
+   * what came of it.
    *
-   * Everything that is newly wrong refuses it before anything is touched, also what would be a warning at a start. A plugin that was active and
-   * is not any more undoes it, and so does an essential one. What the operator switched off may be missing.
+   * Everything that is newly wrong refuses it before anything is touched, also what would be a warning at a start. A
+   * plugin that was active and is not any more undoes it, and so does an essential one. What the operator switched off
+   * may be missing.
    *
    * Throws SKU_INVALID (`details.problems`; nothing was touched), CHANGE_UNDONE (the former set runs again), UNAVAILABLE.
    */

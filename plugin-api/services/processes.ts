@@ -35,8 +35,8 @@ export interface PeerCredentials {
 }
 
 /**
- * Every process that the Core started, by pid and start time, and by descent, session, control group and user. Nothing of it is ever taken for the
- * operator. Provided by the kernel.
+ * Every process that the Core started, by pid and start time, and by descent, session, control group and user. Nothing
+ * of it is ever taken for the operator. Provided by the kernel.
  */
 export interface Processes {
   /** A guest is about to run as this process or user; call it in the turn in which the process was made. */
@@ -46,8 +46,8 @@ export interface Processes {
   /** Clock ticks since boot: with the pid they name one process for ever. Undefined when it is gone. Read in the turn of the call. */
   startOf(pid: number): Promise<string | undefined>;
   /**
-   * Read in the turn of the call. A process without a start time, or with another one than the peer's, is `unknown`: its number may belong to another
-   * process by now. A user of a guest's own tells the guest all the same.
+   * Read in the turn of the call. A process without a start time, or with another one than the peer's, is `unknown`:
+   * its number may belong to another process by now. A user of a guest's own tells the guest all the same.
    */
   ownerOf(peer: PeerCredentials): Promise<ProcessOwner>;
   /** Owner of the other end of a TCP connection of this machine. It looks at every open file of every guest: ask once per connection. */

@@ -87,8 +87,9 @@ export interface PromptOutcome {
 /** Owns every question; devicectl, page and panel are views of it. */
 export interface Prompts {
   /**
-   * Shows the question everywhere at once and resolves with what became of it; what was answered about capabilities is kept in `consents` by then. A
-   * question of the same kind about the same subject is withdrawn by it. Throws PARAMS_INVALID, and BUSY beyond the bound.
+   * Shows the question everywhere at once and resolves with what became of it; what was answered about capabilities is
+   * kept in `consents` by then. A question of the same kind about the same subject is withdrawn by it. Throws
+   * PARAMS_INVALID, and BUSY beyond the bound.
    */
   ask(question: PromptQuestion): Promise<PromptOutcome>;
   withdraw(subject: string, kind: PromptQuestion['kind']): Promise<void>;

@@ -149,11 +149,14 @@ export interface Opening {
 }
 
 /**
- * Keeps the composed tree, runs its timelines and bindings, and paints what changed: nothing while nothing changes. `render-skia` and `render-soft`
- * implement it. What needs a tree rejects with UNAVAILABLE where it is not open.
+ * Keeps the composed tree, runs its timelines and bindings, and paints what changed: nothing while nothing changes.
+ * `render-skia` and `render-soft` implement it. What needs a tree rejects with UNAVAILABLE where it is not open.
  */
 export interface Renderer {
-  /** From now on it owns the panel; the tree is empty. Opening again begins anew. What it answers is kept until then: it holds `present` and `report`. */
+  /**
+   * From now on it owns the panel; the tree is empty. Opening again begins anew. What it answers is kept until then: it
+   * holds `present` and `report`.
+   */
   open(opening: Opening): Promise<AsyncDisposable>;
   /** Nothing is painted any more, no timer runs. Disposing what `open` answered does the same, where that is still open. */
   close(): Promise<void>;
@@ -161,7 +164,10 @@ export interface Renderer {
   apply(patch: TreePatch): Promise<{ readonly frame: number }>;
   /** Works without being opened. As surroundings are given, or those of the tree. */
   measure(texts: readonly TextQuestion[], surroundings?: Surroundings): Promise<readonly TextSize[]>;
-  /** Decodes in its own time, one after the other. The bytes were looked at: PNG, JPEG or WebP of at most 2,048 x 2,048. Rejects with IMAGE_INVALID. */
+  /**
+   * Decodes in its own time, one after the other. The bytes were looked at: PNG, JPEG or WebP of at most 2,048 x 2,048.
+   * Rejects with IMAGE_INVALID.
+   */
   image(name: string, bytes: Uint8Array): Promise<{ readonly width: number; readonly height: number }>;
   dropImages(names: readonly string[]): Promise<void>;
   /** A part of a video node's picture; the stream waits for it. */

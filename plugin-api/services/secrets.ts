@@ -15,13 +15,17 @@ export interface SecretTold {
 }
 
 /**
- * One view for each plugin: the kernel says who asks (FOR_USER). A plain name is one of the plugin's own scope, `plugin.<id>`. A reference that stands
- * in the plugin's own checked configuration is looked for there first, then in the scope `shared`, which the operator fills.
+ * One view for each plugin: the kernel says who asks (FOR_USER). A plain name is one of the plugin's own scope,
+ * `plugin.<id>`. A reference that stands in the plugin's own checked configuration is looked for there first, then in
+ * the scope `shared`, which the operator fills.
  */
 export interface Secrets {
   /** Throws SECRET_NOT_FOUND, SECRET_DENIED (a reference that its configuration does not have), SECRETS_LOCKED. */
   get(name: string | SecretRef): Promise<Secret>;
-  /** Into its own scope; durable when it resolves. 1 byte to 16 KiB. Throws PARAMS_INVALID, SECRETS_LOCKED, QUEUE_FULL, the codes of a disk. */
+  /**
+   * Into its own scope; durable when it resolves. 1 byte to 16 KiB. Throws PARAMS_INVALID, SECRETS_LOCKED, QUEUE_FULL,
+   * the codes of a disk.
+   */
   set(name: string, text: string): Promise<void>;
   /** Throws SECRET_NOT_FOUND, SECRETS_LOCKED. */
   delete(name: string): Promise<void>;
@@ -35,7 +39,10 @@ export const secrets = serviceRef<Secrets>('secrets', '1.0.0', 'powerful', 'keep
 
 /** Finds secrets in texts about to be written by any part: for parts that carry others' words, such as output of apps. */
 export interface SecretScan {
-  /** The same texts, each secret in them (as it is, and in its JSON, percent and base64 forms) replaced by `[secret]`. Throws SECRET_DENIED for plugins from outside of the tree. */
+  /**
+   * The same texts, each secret in them (as it is, and in its JSON, percent and base64 forms) replaced by `[secret]`.
+   * Throws SECRET_DENIED for plugins from outside of the tree.
+   */
   hide(texts: readonly string[]): Promise<readonly string[]>;
 }
 

@@ -45,7 +45,10 @@ export interface Sensors {
   /** Throws SENSOR_CONFLICT, PARAMS_INVALID (name). Disposing removes it. */
   register(description: SensorDescription, source: SensorSource, owner: string): AsyncDisposable;
   list(): Promise<readonly SensorInfo[]>;
-  /** Readers at the same time share one reading; one that is younger than the least interval is given again. Rejects with SENSOR_NOT_FOUND, SENSOR_FAILED, TIMEOUT. */
+  /**
+   * Readers at the same time share one reading; one that is younger than the least interval is given again. Rejects
+   * with SENSOR_NOT_FOUND, SENSOR_FAILED, TIMEOUT.
+   */
   read(name: string, options?: { readonly signal?: AbortSignal; readonly deadline?: number }): Promise<SensorReading>;
   /** Reads again and again; health reports a failed reading, and the listener gets none. */
   subscribe(name: string, intervalMs: number, listener: (reading: SensorReading) => void): Disposable;

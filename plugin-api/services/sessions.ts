@@ -29,9 +29,11 @@ export interface Sessions {
   /** Makes a one-time code that signs in with this role. The former unused code becomes void. */
   invite(role: OperatorRole): Promise<SignIn>;
   /**
-   * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code, late, used) and RATE_LIMITED (five
-   * wrong ones at this code of the peer of `caller`: all connections of one app, or of one user, are one peer). With `key`, a point of P-256 in base64url, the browser stays signed in: the session names it as `browser`,
-   * and does not where the disk refused it. Rejects with PARAMS_INVALID for what is no key; the code is good still.
+   * Takes the code away and answers with a token that `authenticate` knows. Rejects with UNAUTHENTICATED (not a code,
+   * late, used) and RATE_LIMITED (five wrong ones at this code of the peer of `caller`: all connections of one app, or
+   * of one user, are one peer). With `key`, a point of P-256 in base64url, the browser stays signed in: the session
+   * names it as `browser`, and does not where the disk refused it. Rejects with PARAMS_INVALID for what is no key; the
+   * code is good still.
    */
   open(
     code: string,
@@ -39,11 +41,17 @@ export interface Sessions {
     key?: string,
     caller?: Caller,
   ): Promise<{ readonly token: string; readonly session: SignedIn }>;
-  /** The browser of this session stays signed in, in its role; a former key of the session is void. Rejects with CALLER_DENIED (no session) and PARAMS_INVALID. */
+  /**
+   * The browser of this session stays signed in, in its role; a former key of the session is void. Rejects with
+   * CALLER_DENIED (no session) and PARAMS_INVALID.
+   */
   stay(caller: Caller, name: string, key: string): Promise<StayingBrowser>;
   /** For one proof, within a minute, of this browser at this origin. Nothing is kept for it. Rejects with BROWSER_UNKNOWN. */
   challenge(browser: string, origin: string): Promise<{ readonly challenge: string; readonly until: number }>;
-  /** Rejects with BROWSER_UNKNOWN, UNAUTHENTICATED (the challenge or the signature), RATE_LIMITED (five wrong ones of this browser) and BUSY. */
+  /**
+   * Rejects with BROWSER_UNKNOWN, UNAUTHENTICATED (the challenge or the signature), RATE_LIMITED (five wrong ones of
+   * this browser) and BUSY.
+   */
   resume(proof: BrowserProof): Promise<{ readonly token: string; readonly session: SignedIn }>;
   /** The one that was used last comes first. */
   browsers(): Promise<readonly StayingBrowser[]>;
@@ -56,13 +64,16 @@ export interface Sessions {
   /** `id`: of a session or of a browser. Throws SESSION_NOT_FOUND. */
   label(id: string, name: string): Promise<SignedIn | StayingBrowser>;
   /**
-   * Its token is void from now on, and its connections are cut. `id`: of a session or of a browser; one that stays signed in does so no longer, and all its
-   * sessions end. Throws SESSION_NOT_FOUND.
+   * Its token is void from now on, and its connections are cut. `id`: of a session or of a browser; one that stays
+   * signed in does so no longer, and all its sessions end. Throws SESSION_NOT_FOUND.
    */
   revoke(id: string): Promise<void>;
   /** A socket of it is in use: it goes on for an hour from now, but not beyond its end. Rejects with SESSION_NOT_FOUND. */
   use(id: string): Promise<void>;
-  /** For one use within thirty seconds: who brings it is this caller. For sockets, which cannot send a header. Throws CALLER_DENIED (no session). */
+  /**
+   * For one use within thirty seconds: who brings it is this caller. For sockets, which cannot send a header. Throws
+   * CALLER_DENIED (no session).
+   */
   ticket(caller: Caller): Promise<{ readonly ticket: string; readonly until: number }>;
   /** Rejects with UNAUTHENTICATED (unknown, used, late, of a session that ended). */
   redeem(ticket: string): Promise<Caller>;

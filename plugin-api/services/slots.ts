@@ -36,7 +36,11 @@ export interface StageProgress {
   readonly of: number;
 }
 
-/** Folder that `stage` takes, with `image.json`, `image.sig` and `blobs/<sha256 hex>.zst` for every file that the running slot does not have. It lies below the state folder of the Core, or `/usr/share/<service>`: a helper of root refuses other places. */
+/**
+ * Folder that `stage` takes, with `image.json`, `image.sig` and `blobs/<sha256 hex>.zst` for every file that the
+ * running slot does not have. It lies below the state folder of the Core, or `/usr/share/<service>`: a helper of root
+ * refuses other places.
+ */
 export type ImageFolder = string;
 
 /** Stages images and says which slot starts next. */
@@ -44,7 +48,10 @@ export interface Slots {
   status(): Promise<SlotsStatus>;
   /** Store -> forms, of the image in each slot that is not empty. Throws SLOTS_UNAVAILABLE where an image does not say. */
   stateForms(): Promise<readonly Readonly<Record<string, StateForms>>[]>;
-  /** Verdict of the helper about a list before a byte is fetched for it: signatures, platform, SKU, loader and version floor. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID. */
+  /**
+   * Verdict of the helper about a list before a byte is fetched for it: signatures, platform, SKU, loader and version
+   * floor. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID.
+   */
   inspect(folder: ImageFolder): Promise<{
     readonly image: string;
     readonly version: string;
@@ -52,8 +59,9 @@ export interface Slots {
     readonly missing: readonly { readonly sha256: string; readonly size: number }[];
   }>;
   /**
-   * Makes the other slot a true copy of the image: empty meanwhile, on trial at its end, and not yet the one that starts. Progress may come late or not at
-   * all. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID, SLOTS_UNAVAILABLE, BUSY, CANCELLED and the codes of a disk; the slot is empty then.
+   * Makes the other slot a true copy of the image: empty meanwhile, on trial at its end, and not yet the one that
+   * starts. Progress may come late or not at all. Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID, SLOTS_UNAVAILABLE,
+   * BUSY, CANCELLED and the codes of a disk; the slot is empty then.
    */
   stage(
     folder: ImageFolder,

@@ -99,7 +99,10 @@ export interface TranscribeOptions {
 export interface SttEngine {
   /** Text spoken from the first frame to the last. */
   transcribe(frames: AsyncIterable<AudioFrame>, options: TranscribeOptions): Promise<Transcript>;
-  /** Those of the words that it has no pronunciation of: it gets grammars without the sentences that need them. Absent: it can hear any word. */
+  /**
+   * Those of the words that it has no pronunciation of: it gets grammars without the sentences that need them. Absent:
+   * it can hear any word.
+   */
   unspeakable?(words: readonly string[], language: string): Promise<readonly string[]>;
 }
 
@@ -134,8 +137,8 @@ export interface EngineInfo extends EngineDescription {
 }
 
 /**
- * The engines of the device (plugin `speech`): they register themselves, the SKU orders them, and who uses one of the four kinds here gets the first
- * that is well, and the next one where it fails before it gave anything.
+ * The engines of the device (plugin `speech`): they register themselves, the SKU orders them, and who uses one of the
+ * four kinds here gets the first that is well, and the next one where it fails before it gave anything.
  */
 export interface Speech {
   /** Throws PARAMS_INVALID (description, or a second engine of the kind with this id). */

@@ -35,9 +35,9 @@ export interface Spi {
   register(handle: SpiHandle, owner: string): AsyncDisposable;
   handles(): Promise<readonly SpiHandleInfo[]>;
   /**
-   * Clocks max(tx.length, rxLength) bytes and resolves with the first `rxLength` that came back. Rejects with HANDLE_NOT_FOUND,
-   * INVALID_HANDLE, PARAMS_INVALID (lengths), NOT_INITIALIZED, TRANSFER_FAILED, INVALID_SPEED, INVALID_MODE, TIMEOUT, CANCELLED, BUSY. `deadline` is
-   * milliseconds of `clock.steady()`.
+   * Clocks max(tx.length, rxLength) bytes and resolves with the first `rxLength` that came back. Rejects with
+   * HANDLE_NOT_FOUND, INVALID_HANDLE, PARAMS_INVALID (lengths), NOT_INITIALIZED, TRANSFER_FAILED, INVALID_SPEED,
+   * INVALID_MODE, TIMEOUT, CANCELLED, BUSY. `deadline` is milliseconds of `clock.steady()`.
    */
   transfer(
     handle: string,

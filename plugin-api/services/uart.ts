@@ -51,7 +51,10 @@ interface Options {
   readonly deadline?: number;
 }
 
-/** UART for plugins; apps use `uart.write`, `uart.read` and the stream `uart.receive`. Rejections: HANDLE_NOT_FOUND, NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED, BUSY. */
+/**
+ * UART for plugins; apps use `uart.write`, `uart.read` and the stream `uart.receive`. Rejections: HANDLE_NOT_FOUND,
+ * NOT_INITIALIZED, TRANSFER_FAILED, TIMEOUT, CANCELLED, BUSY.
+ */
 export interface Uart {
   /** Throws HANDLE_ALREADY_REGISTERED, INVALID_HANDLE. */
   register(handle: UartHandle, owner: string): AsyncDisposable;

@@ -30,7 +30,10 @@ export interface VoiceTurn {
   /** Code of the table where it failed. */
   readonly code?: string;
   readonly spans: readonly VoiceSpan[];
-  /** Voice.md: wake event minus last sample of the phrase, plus first sample of the answer minus last sample of the command; milliseconds. */
+  /**
+   * Voice.md: wake event minus last sample of the phrase, plus first sample of the answer minus last sample of the
+   * command; milliseconds.
+   */
   readonly latencyMs?: number;
 }
 

@@ -120,9 +120,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ],
   },
   'config.reset': {
-    method: 'DELETE',
-    path: '/config/toast',
-    wrongMethod: 'POST',
+    ...{ method: 'DELETE', path: '/config/toast', wrongMethod: 'POST' },
     cases: [
       ['a revision of the past', '/config/toast?ifRevision=4711', 409, 'CONFIG_CONFLICT'],
       ["the device's layer", '/config/toast?layer=device', 403, 'CALLER_DENIED'],
@@ -208,13 +206,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'display.state': get('/display'),
   'display.surfaces': get('/display/surfaces', [], admin),
   'display.show': {
-    method: 'PUT',
-    path: '/display/surface',
-    ...admin,
-    wrongMethod: 'POST',
-    body: { scene: 1, nodes: [] },
-    more: [400, 'SCENE_INVALID'],
-    wrong: 'SCENE_INVALID',
+    ...{ method: 'PUT', path: '/display/surface', ...admin, wrongMethod: 'POST' },
+    ...{ body: { scene: 1, nodes: [] }, more: [400, 'SCENE_INVALID'], wrong: 'SCENE_INVALID' },
     cases: [
       ['an unknown member of a node', { scene: 1, nodes: [{ kind: 'text', txet: 'x' }] }, 400, 'SCENE_INVALID'],
       ['a scene of another version', { scene: 2, nodes: [] }, 400, 'SCENE_INVALID'],
@@ -222,11 +215,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   },
   'display.hide': { method: 'DELETE', path: '/display/surface', ...admin, wrongMethod: 'POST' },
   'display.card': {
-    method: 'PUT',
-    path: '/display/card',
-    ...admin,
-    more: [400, 'SCENE_INVALID'],
-    wrong: 'SCENE_INVALID',
+    ...{ method: 'PUT', path: '/display/card', ...admin, more: [400, 'SCENE_INVALID'], wrong: 'SCENE_INVALID' },
     body: { card: 1, template: 'text' },
     cases: [['an unknown template', { card: 1, template: 'lits' }, 400, 'SCENE_INVALID']],
   },
@@ -250,9 +239,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'home.pair': { method: 'PUT', path: '/display/pairing', body: { url: 'http://127.0.0.1/' }, ...admin },
   'notify.list': get('/notifications'),
   'notify.dismiss': {
-    method: 'DELETE',
-    path: '/notifications/1',
-    wrongMethod: 'POST',
+    ...{ method: 'DELETE', path: '/notifications/1', wrongMethod: 'POST' },
     cases: [['one of nobody', '/notifications/none', 404, 'NOTIFICATION_NOT_FOUND']],
   },
   'panel.picture': get('/panel/picture', [], admin),
@@ -270,30 +257,25 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   }),
   'sessions.open': {
     ...post('/sessions', { code: 'ABCD-EFGH' }, [['a code of nobody', { code: 'ABCD-EFGH' }, 403, 'CALLER_DENIED']]),
-    anonymous: true,
-    nobody: 401,
+    ...{ anonymous: true, nobody: 401 },
   },
   'sessions.stay': {
     ...post('/sessions/browsers', { key: KEY }, [
       ['an app', { key: KEY }, 403, 'CALLER_DENIED'],
       ['what is no key', { key: 'short' }, 400, 'PARAMS_INVALID'],
     ]),
-    wrongMethod: 'GET',
+    ...{ wrongMethod: 'GET' },
   },
   'sessions.challenge': {
     ...post('/sessions/challenges', CHALLENGED, [['an app', CHALLENGED, 403, 'CALLER_DENIED']]),
-    anonymous: true,
-    nobody: 403,
-    wrongMethod: 'GET',
+    ...{ anonymous: true, nobody: 403, wrongMethod: 'GET' },
   },
   'sessions.resume': {
     ...post('/sessions/proofs', PROOF, [
       ['an app', PROOF, 403, 'CALLER_DENIED'],
       ['a role', { ...PROOF, role: 'operator' }, 400, 'PARAMS_INVALID'],
     ]),
-    anonymous: true,
-    nobody: 403,
-    wrongMethod: 'GET',
+    ...{ anonymous: true, nobody: 403, wrongMethod: 'GET' },
   },
   'sessions.list': get('/sessions', [['an app', '/sessions', 403, 'CALLER_DENIED']]),
   'sessions.rename': {
@@ -468,12 +450,8 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'sim.scenarios': get('/sim/scenarios', [], admin),
   'sim.scenario': get('/sim/scenarios/visitor', [], { ...admin, wrongMethod: 'POST' }),
   'sim.save': {
-    method: 'PUT',
-    path: '/sim/scenarios/mine',
-    body: { yaml: 'scenario: 1' },
-    bodyLimit: 1 << 20,
-    ...admin,
-    wrongMethod: 'POST',
+    ...{ method: 'PUT', path: '/sim/scenarios/mine', body: { yaml: 'scenario: 1' }, bodyLimit: 1 << 20 },
+    ...{ ...admin, wrongMethod: 'POST' },
   },
   'sim.remove': { method: 'DELETE', path: '/sim/scenarios/mine', wrongMethod: 'POST', ...admin },
   'flags.list': get('/flags', [], admin),
@@ -484,19 +462,14 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'ledger.sums': get('/ledger/sums', [], admin),
   'secrets.list': get('/secrets', [['an app, without its socket', '/secrets', 400, 'SESSION_REQUIRED']]),
   'secrets.set': {
-    method: 'PUT',
-    wrongMethod: 'POST',
-    path: '/secrets/shared/weather.key',
-    body: { secretText: 'a b c d e' },
+    ...{ method: 'PUT', wrongMethod: 'POST', path: '/secrets/shared/weather.key', body: { secretText: 'a b c d e' } },
     cases: [
       ['an app, without its socket', { secretText: 'a b c d e' }, 400, 'SESSION_REQUIRED'],
       ["another app's, without its socket", `/secrets/app.${FLASH}/token`, 400, 'SESSION_REQUIRED'],
     ],
   },
   'secrets.delete': {
-    method: 'DELETE',
-    wrongMethod: 'POST',
-    path: '/secrets/shared/weather.key',
+    ...{ method: 'DELETE', wrongMethod: 'POST', path: '/secrets/shared/weather.key' },
     cases: [["another app's, without its socket", `/secrets/app.${FLASH}/token`, 400, 'SESSION_REQUIRED']],
   },
   'secrets.missing': get('/secrets/missing', [], admin),

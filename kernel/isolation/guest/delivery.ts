@@ -4,8 +4,9 @@ import type { EventEnvelope, EventHandler } from '@device-core/plugin-api';
 const AHEAD = 128;
 
 /**
- * The host's end of a subscription: resolves `deliver` true where the handler took its time. While it does not, events are sent without waiting
- * for each other, and so are with the guest before what is said next; else one at a time, so that the bus sees a busy subscriber.
+ * The host's end of a subscription: resolves `deliver` true where the handler took its time. While it does not, events
+ * are sent without waiting for each other, and so are with the guest before what is said next; else one at a time, so
+ * that the bus sees a busy subscriber.
  */
 export function sender(
   deliver: (event: EventEnvelope) => PromiseLike<unknown>,

@@ -203,7 +203,10 @@ export class Encoder {
     return ['object', ref, methods, encoded, slots, true];
   }
 }
-/** A collection that finds no object of a class throws the code away that V8 compiled for it. Inside of the class tsc would make it before the class. */
+/**
+ * A collection that finds no object of a class throws the code away that V8 compiled for it. Inside of the class tsc
+ * would make it before the class.
+ */
 export const KEPT_ENCODER = new Encoder({} as Exporter, true, 0);
 
 /** True for an object that cannot be copied: it has functions, or the symbols of disposables and iterables. */

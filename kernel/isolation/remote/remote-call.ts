@@ -2,8 +2,8 @@ const NONE: readonly number[] = [];
 const nothing = () => undefined;
 
 /**
- * The answer of a call to the other side, before its kind is known: a promise, an AsyncIterable and an (Async)Disposable at once. The caller
- * knows which of them the contract promises and uses that one.
+ * The answer of a call to the other side, before its kind is known: a promise, an AsyncIterable and an
+ * (Async)Disposable at once. The caller knows which of them the contract promises and uses that one.
  */
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
   /** True once a caller waits for it, and so learns of a failure. */

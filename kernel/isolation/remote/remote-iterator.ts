@@ -3,8 +3,9 @@ import { LIMITS } from './protocol.ts';
 type Item = IteratorResult<unknown>;
 
 /**
- * Reads ahead by credit: one item at first, twice as many each time the reader has to wait for one that was not asked for yet, up to LIMITS.ahead.
- * A slow reader so holds its writer back, and a fast one does not wait a round trip for each item.
+ * Reads ahead by credit: one item at first, twice as many each time the reader has to wait for one that was not asked
+ * for yet, up to LIMITS.ahead. A slow reader so holds its writer back, and a fast one does not wait a round trip for
+ * each item.
  */
 export class RemoteIterator implements AsyncIterator<unknown> {
   readonly #next: () => Promise<Item>;

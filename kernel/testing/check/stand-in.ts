@@ -7,8 +7,9 @@ export function isKernelService(id: string): boolean {
 }
 
 /**
- * A service that takes every call and answers nothing: undefined for a promise, no items for an AsyncIterable, something to dispose of. Only a
- * service with named methods can cross the border of a worker or process; without names it has every method there could be.
+ * A service that takes every call and answers nothing: undefined for a promise, no items for an AsyncIterable,
+ * something to dispose of. Only a service with named methods can cross the border of a worker or process; without names
+ * it has every method there could be.
  */
 export function standIn(methods?: readonly string[]): object {
   if (methods) return Object.fromEntries(methods.map((name) => [name, () => new Nothing()]));

@@ -16,7 +16,10 @@ const NETWORK: Readonly<Record<AppSpec['network'], readonly string[]>> = {
 /** Files for names of hosts and for certificates; with the open network only. */
 const RESOLVES = ['#include <abstractions/nameservice>', '#include <abstractions/ssl_certs>'];
 
-/** The AppArmor profile of a guest, its whole text (apparmor.d(5)): a second list of the same things, kept by another part of the kernel. */
+/**
+ * The AppArmor profile of a guest, its whole text (apparmor.d(5)): a second list of the same things, kept by another
+ * part of the kernel.
+ */
 export function apparmorOf(spec: AppSpec): string {
   const { runtime, program, code, files, run, shared, devices, network } = spec;
   const beside = files.read.filter((path) => path !== code);

@@ -8,8 +8,9 @@ const ACTIVATE = '/usr/bin/systemd-socket-activate';
 const PROXY = '/lib/systemd/systemd-socket-proxyd';
 
 /**
- * The unit of a guest's way to named hosts: what it connects to inside its own network arrives at `egress.sock` of its run folder. Undefined for guests
- * without named hosts. JoinsNamespaceOf stands in both units; with one of them the listener was elsewhere.
+ * The unit of a guest's way to named hosts: what it connects to inside its own network arrives at `egress.sock` of its
+ * run folder. Undefined for guests without named hosts. JoinsNamespaceOf stands in both units; with one of them the
+ * listener was elsewhere.
  */
 export function egressUnitOf(spec: AppSpec, options: UnitOptions): string | undefined {
   if (spec.network !== 'hosts') return undefined;

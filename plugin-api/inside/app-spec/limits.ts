@@ -24,7 +24,10 @@ export const LIMIT_BOUNDS: Readonly<Record<keyof GuestLimits, readonly [least: n
 
 export const LIMIT_NAMES = Object.keys(DEFAULT_LIMITS) as readonly (keyof GuestLimits)[];
 
-/** Limits as requested; else the usual ones, or the ceiling where that is lower. A request above a ceiling is cut: an earlier check should have refused it. */
+/**
+ * Limits as requested; else the usual ones, or the ceiling where that is lower. A request above a ceiling is cut: an
+ * earlier check should have refused it.
+ */
 export function limitsOf(
   asked: Readonly<Partial<GuestLimits>> = {},
   ceilings: Readonly<Partial<GuestLimits>> = {},

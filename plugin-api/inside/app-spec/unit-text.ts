@@ -1,4 +1,7 @@
-/** Texts of unit files by systemd's rules (systemd.syntax, systemd.service, systemd.exec). No text leaves the line and the word that it was put into. */
+/**
+ * Texts of unit files by systemd's rules (systemd.syntax, systemd.service, systemd.exec). No text leaves the line and
+ * the word that it was put into.
+ */
 
 /** One directive, as many words as there are. */
 export function directive(name: string, ...words: readonly string[]): string {
@@ -7,7 +10,10 @@ export function directive(name: string, ...words: readonly string[]): string {
 
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\t': '\\t', '\r': '\\r' };
 
-/** A word where C escapes are read: ExecStart=, Environment=. `%` begins a specifier; `$` is left as it is, for `:` before the program switches it off. */
+/**
+ * A word where C escapes are read: ExecStart=, Environment=. `%` begins a specifier; `$` is left as it is, for `:`
+ * before the program switches it off.
+ */
 export function word(text: string): string {
   const inside = text.replace(/["\\\p{Cc}]/gu, (char) => ESCAPED[char] ?? hex(char)).replaceAll('%', '%%');
   return `"${inside}"`;

@@ -1,6 +1,7 @@
 /**
- * Variables that steer the loader, the C library or a runtime before the program's first line, by systems and runtimes. bubblewrap and setpriv read the
- * first kind, too, so that none of it may come from a manifest. Exact names, and beginnings with a star.
+ * Variables that steer the loader, the C library or a runtime before the program's first line, by systems and runtimes.
+ * bubblewrap and setpriv read the first kind, too, so that none of it may come from a manifest. Exact names, and
+ * beginnings with a star.
  */
 const LOADER = ['LD_*', 'GLIBC_TUNABLES', 'GCONV_PATH', 'GETCONF_DIR', 'HOSTALIASES', 'LOCALDOMAIN', 'LOCPATH'];
 const LIBRARY = ['MALLOC_*', 'NIS_PATH', 'NLSPATH', 'RESOLV_HOST_CONF', 'RES_OPTIONS', 'TMPDIR', 'TZDIR'];

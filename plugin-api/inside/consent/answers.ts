@@ -6,8 +6,8 @@ import { type Asking, declaredBy, grantOf, portsOf } from './claim.ts';
 const MOST = 256;
 
 /**
- * The former answers and then the new ones. A new one replaces the former about the same capability, of a host for the ports that it names. Beyond
- * 256 the oldest yes goes first, which is asked again then.
+ * The former answers and then the new ones. A new one replaces the former about the same capability, of a host for the
+ * ports that it names. Beyond 256 the oldest yes goes first, which is asked again then.
  */
 export function mergeAnswers(former: readonly Consent[], answers: readonly Consent[]): readonly Consent[] {
   const merged = answers.reduce<readonly Consent[]>(

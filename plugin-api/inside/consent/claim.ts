@@ -1,4 +1,5 @@
 /** Claims of an app, and the grants that cover them. Pure. */
+
 import {
   type CapabilityClass,
   type CapabilityId,
@@ -6,6 +7,7 @@ import {
   describeCapability,
   implies,
 } from '../../contract/capabilities.ts';
+import { maybe } from '../../kits/maybe.ts';
 import type { PromptItem } from '../../services/prompts.ts';
 
 /** Parts of a manifest that concern consent. */
@@ -60,8 +62,8 @@ export interface Declared {
 }
 
 /**
- * Each capability once, in the order of the manifest. Declared twice it has the ports of both, and is optional only where both are. `whole`: what the
- * manifest declares, where these are a part of it.
+ * Each capability once, in the order of the manifest. Declared twice it has the ports of both, and is optional only
+ * where both are. `whole`: what the manifest declares, where these are a part of it.
  */
 export function declaredBy(
   { capabilities }: Pick<Asking, 'capabilities'>,
@@ -117,8 +119,7 @@ export function claimOf(declared: Declared, wants: readonly Want[], grants: read
     reason,
     optional,
     ...(sole ? { sole } : {}),
-    ...(kind ? { class: kind } : {}),
-    ...(widens === undefined ? {} : { widens }),
+    ...maybe({ class: kind, widens }),
   };
 }
 

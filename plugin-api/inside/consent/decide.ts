@@ -48,8 +48,8 @@ interface Verdict {
 }
 
 /**
- * The rules in their order. Of the answers that have to do with it the newest holds: a no over everything, a yes unless the policy denies. What the SKU
- * names is granted. The policy says the rest; class oem comes from the SKU alone.
+ * The rules in their order. Of the answers that have to do with it the newest holds: a no over everything, a yes unless
+ * the policy denies. What the SKU names is granted. The policy says the rest; class oem comes from the SKU alone.
  */
 export function decide(manifest: Pick<Asking, 'id' | 'capabilities'>, rules: Rules): readonly Decision[] {
   return declaredBy(manifest, rules.whole).flatMap((declared) => {

@@ -1,4 +1,5 @@
 /** Demands of a version beyond the present grants. Pure. */
+import { maybe } from '../../kits/maybe.ts';
 import { type Asking, type Claim, claimOf, covers, declaredBy, type Grant, grantOf } from './claim.ts';
 
 export interface BudgetDifference {
@@ -66,7 +67,7 @@ function budgetsOf(former: Asking | undefined, next: Asking): readonly BudgetDif
     const from = before[budget];
     const to = after[budget];
     if (from === to) return [];
-    return [{ budget, ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }];
+    return [{ budget, ...maybe({ from, to }) }];
   });
 }
 

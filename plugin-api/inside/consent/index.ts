@@ -1,4 +1,7 @@
-/** Claims of an app, the rule that decides each, and the new demands of a version. Pure but for `seekConsent`, which asks by service `prompts`. */
+/**
+ * Claims of an app, the rule that decides each, and the new demands of a version. Pure but for `seekConsent`, which
+ * asks by service `prompts`.
+ */
 
 export { type Choosing, choicesOf, inTurn, optionalIn, YES, yesTo } from '../../contract/consent-choice.ts';
 export {

@@ -2,6 +2,7 @@
 
 import { DEFAULT_POLICY } from '../../contract/consent-policy.ts';
 import { CoreError } from '../../contract/errors.ts';
+import { maybe } from '../../kits/maybe.ts';
 import type { Consent, Consents, PromptItem, PromptOutcome, PromptQuestion, Prompts } from '../../services/prompts.ts';
 import { answersAbout, mergeAnswers } from './answers.ts';
 import { type Asking, portsOf } from './claim.ts';
@@ -55,7 +56,7 @@ export function answersOf(
 ): readonly Consent[] {
   return what.map(({ capability, params }) => ({
     capability,
-    ...(params ? { params } : {}),
+    ...maybe({ params }),
     allowed: allow.includes(capability),
     by,
     at,
@@ -70,8 +71,7 @@ export function questionOf({ app, signer, ms }: Omit<Seeking, 'skuGrants'>, open
     subject: app.id,
     title: app.title,
     version: app.version,
-    ...(signer === undefined ? {} : { signer }),
-    ...(ms === undefined ? {} : { ms }),
+    ...maybe({ signer, ms }),
     what: open.map(itemOf),
   };
 }
@@ -83,13 +83,16 @@ export function itemOf({ capability, params, summary, reason, optional, widens, 
     summary,
     reason,
     optional,
-    ...(params ? { params } : {}),
+    ...maybe({ params }),
     ...(widens ? { widens } : {}),
     ...(sole ? { sole } : {}),
   };
 }
 
-/** The answers with which the rest is left out: each optional capability that nothing decides yet is denied, as a switch that stays off denies it. */
+/**
+ * The answers with which the rest is left out: each optional capability that nothing decides yet is denied, as a switch
+ * that stays off denies it.
+ */
 export async function denyOptional(
   seeking: Seeking,
   said: Pick<Consent, 'by' | 'at'>,
@@ -104,7 +107,10 @@ export async function denyOptional(
   );
 }
 
-/** Rights that an installation or an update would give, by rules and by the answers that come with it, beyond those of the former version. */
+/**
+ * Rights that an installation or an update would give, by rules and by the answers that come with it, beyond those of
+ * the former version.
+ */
 export async function givenBy(
   seeking: Seeking,
   answers: readonly Consent[],

@@ -1,6 +1,9 @@
 /** Members of contracts in which the caller names an actor: a guest acts as itself alone. */
 
-/** Place of the actor in the arguments: the argument, and its member where it is an object. `name`: `plugin.<id>`; `owner`: `plugin:<id>`, as the books of sound say; `caller`: a Caller. */
+/**
+ * Place of the actor in the arguments: the argument, and its member where it is an object. `name`: `plugin.<id>`;
+ * `owner`: `plugin:<id>`, as the books of sound say; `caller`: a Caller.
+ */
 export interface Actor {
   readonly argument: number;
   readonly member?: string;

@@ -123,7 +123,10 @@ export class DBus implements Disposable {
     }
   }
 
-  /** Calls the listener with each such signal until it is disposed of. What a listener throws is its own affair: it ends the process like any other. */
+  /**
+   * Calls the listener with each such signal until it is disposed of. What a listener throws is its own affair: it ends
+   * the process like any other.
+   */
   async watch(rule: SignalRule, listener: (signal: Signal) => void): Promise<Disposable> {
     if (rule.sender !== BUS && !rule.sender.startsWith(':')) await this.#followOnce(rule.sender);
     const watch: Watch = { rule, listener };

@@ -15,8 +15,8 @@ export class Variant {
 }
 
 /**
- * y n q i u d h: number; x t: bigint (a safe integer is taken as well); b: boolean; s o g: string; ay: Uint8Array; other arrays and structs: array;
- * a{..}: Map, so that no key can mean more than itself; v: Variant.
+ * y n q i u d h: number; x t: bigint (a safe integer is taken as well); b: boolean; s o g: string; ay: Uint8Array;
+ * other arrays and structs: array; a{..}: Map, so that no key can mean more than itself; v: Variant.
  */
 export type DBusValue =
   | number

@@ -1,4 +1,7 @@
-/** The form of what a plugin adds. A plugin without types is told which member is wrong, in its own words, and not by a TypeError of ours. */
+/**
+ * The form of what a plugin adds. A plugin without types is told which member is wrong, in its own words, and not by a
+ * TypeError of ours.
+ */
 import { CoreError, ERROR_CODES, type ServiceUser } from '../../index.ts';
 
 /** Undefined where it is good, else what is wrong: `its errors are missing`. */
@@ -86,8 +89,8 @@ const MOST_VALUES = 10_000;
 const DEEPEST = 64;
 
 /**
- * Throws OPERATION_CONFLICT for an operation from outside that is more than data: one with a getter, with a function beside run() and about(), too deep
- * or with too many values.
+ * Throws OPERATION_CONFLICT for an operation from outside that is more than data: one with a getter, with a function
+ * beside run() and about(), too deep or with too many values.
  */
 export function checkSize(given: object, user: ServiceUser): void {
   let values = 0;

@@ -72,7 +72,10 @@ export class Gate {
     }
   }
 
-  /** While a plugin starts, a wrong name looks like an operation that is still to come. A plugin that waits, or has failed, adds nothing soon. */
+  /**
+   * While a plugin starts, a wrong name looks like an operation that is still to come. A plugin that waits, or has
+   * failed, adds nothing soon.
+   */
   #missing(name: string): CoreError {
     const departed = this.#table.departed.missing(name);
     if (departed) return departed;
@@ -132,7 +135,10 @@ export class Gate {
     return call;
   }
 
-  /** Checks before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only for a tap that answers later. */
+  /**
+   * Checks before the handler, in the order of decisions D1. The hook costs a turn of the microtask queue only for a
+   * tap that answers later.
+   */
   #guard(entry: Entry, params: unknown, call: PendingCall, channel: StreamChannel | undefined): void {
     try {
       mayCall(entry, call.caller);

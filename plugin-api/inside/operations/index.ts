@@ -1,4 +1,7 @@
-/** The table of operations and its gate, for the plugin that provides the service `operations` and for the test kit: both answer the same. */
+/**
+ * The table of operations and its gate, for the plugin that provides the service `operations` and for the test kit:
+ * both answer the same.
+ */
 import { type Capabilities, FOR_USER, type Scope, type ServesEachUser, type ServiceUser } from '../../index.ts';
 import { checkedTrace, Tracer } from '../../kits/tracing/index.ts';
 import type { Invocation, Operations } from '../../services/operations.ts';

@@ -1,4 +1,7 @@
-/** Limits of an author from outside: own names, no callers without identity and no confirmation in the Core's words without a claim, and an end. */
+/**
+ * Limits of an author from outside: own names, no callers without identity and no confirmation in the Core's words
+ * without a claim, and an end.
+ */
 import { type Capabilities, type CapabilityId, CoreError, type ServiceUser } from '../../index.ts';
 import type { Operation, StreamEndpoint } from '../../services/operations.ts';
 import { foreignName } from '../own-names.ts';

@@ -1,4 +1,7 @@
-/** The AsyncIterable of an operation as its caller sees it: it ends when the call is ended from outside, and its errors are of the table. */
+/**
+ * The AsyncIterable of an operation as its caller sees it: it ends when the call is ended from outside, and its errors
+ * are of the table.
+ */
 import type { CoreError } from '../../index.ts';
 import type { PendingCall } from './pending-call.ts';
 

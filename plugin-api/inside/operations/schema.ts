@@ -21,8 +21,9 @@ export class Schemas {
   }
 
   /**
-   * A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets. Compiled when first asked; of an
-   * `outside` author at once, so that a schema that cannot be compiled is refused with its operation. Those of the tree are compiled by a test.
+   * A function that throws PARAMS_INVALID naming the wrong member; defaults are filled into the params that it gets.
+   * Compiled when first asked; of an `outside` author at once, so that a schema that cannot be compiled is refused with
+   * its operation. Those of the tree are compiled by a test.
    */
   params(name: string, schema: JsonSchema, outside = false): (params: unknown) => void {
     const where = `params of ${name}`;
@@ -52,7 +53,10 @@ export class Schemas {
   }
 }
 
-/** Without the schema of schemas and the optimiser, which cost more at a start than they bring: strict mode finds what is wrong in a schema. */
+/**
+ * Without the schema of schemas and the optimiser, which cost more at a start than they bring: strict mode finds what
+ * is wrong in a schema.
+ */
 const COMMON = {
   strict: true,
   meta: false,
@@ -107,9 +111,9 @@ class Validators {
 }
 
 /**
- * The schema with `additionalProperties: false` in every object schema that lists its properties and does not say otherwise; the outermost one is
- * closed in any case. An inner `{type: 'object'}` without properties stays open: it stands for "any object". Branches of allOf are left alone, for
- * each of them sees the members of the others.
+ * The schema with `additionalProperties: false` in every object schema that lists its properties and does not say
+ * otherwise; the outermost one is closed in any case. An inner `{type: 'object'}` without properties stays open: it
+ * stands for "any object". Branches of allOf are left alone, for each of them sees the members of the others.
  */
 export function closed(schema: JsonSchema, outermost = true): JsonSchema {
   const copy: Record<string, unknown> = { ...schema };

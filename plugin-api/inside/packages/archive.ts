@@ -43,8 +43,9 @@ export interface MemberHead {
 }
 
 /**
- * Reads the next header of an archive that member() made; undefined at its end. `take` gives exactly so many bytes. Throws an Error with the reason for
- * damage and for all that is no plain file: links, devices, folders, and extended headers that say more than a path.
+ * Reads the next header of an archive that member() made; undefined at its end. `take` gives exactly so many bytes.
+ * Throws an Error with the reason for damage and for all that is no plain file: links, devices, folders, and extended
+ * headers that say more than a path.
  */
 export async function readMember(take: (bytes: number) => Promise<Buffer>): Promise<MemberHead | undefined> {
   const { Header, Pax } = tar();

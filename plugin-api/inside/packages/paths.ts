@@ -27,7 +27,10 @@ export function pathProblem(path: string): string | undefined {
   return undefined;
 }
 
-/** Paths of the files that `npm pack` would take from a folder without lists in package.json; of node_modules only bundled packages. Throws like filesOf(). */
+/**
+ * Paths of the files that `npm pack` would take from a folder without lists in package.json; of node_modules only
+ * bundled packages. Throws like filesOf().
+ */
 export async function packedFilesOf(folder: string, limit: number): Promise<string[]> {
   const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}'); // a plugin needs none
   try {
@@ -58,8 +61,8 @@ export function appFilesOf(folder: string, limit: number): Promise<string[]> {
 }
 
 /**
- * Paths of the files below a folder, sorted. Without `skip` everything counts. Throws PACKAGE_INVALID for links, devices and the like, for paths that
- * no package may have, and beyond the limit of files.
+ * Paths of the files below a folder, sorted. Without `skip` everything counts. Throws PACKAGE_INVALID for links,
+ * devices and the like, for paths that no package may have, and beyond the limit of files.
  */
 export async function filesOf(folder: string, limit: number, skip: Skip = () => false): Promise<string[]> {
   const found: string[] = [];

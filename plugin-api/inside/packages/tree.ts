@@ -60,7 +60,10 @@ export function parseTree(list: string): Tree {
   return treeOf(new Map(lines.map(([, hex = '', path = '']) => [path, hex])));
 }
 
-/** Why a folder does not hold what it held when this hash was taken; undefined where it does. `list` is the text of its list, if it can be read. */
+/**
+ * Why a folder does not hold what it held when this hash was taken; undefined where it does. `list` is the text of its
+ * list, if it can be read.
+ */
 export async function changeOf(
   kind: PackageKind,
   folder: string,

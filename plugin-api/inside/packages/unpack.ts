@@ -78,7 +78,10 @@ class Admission {
   }
 }
 
-/** Unpacks below `folder`, without the top folder of the archive. Throws PACKAGE_INVALID, and the codes of a disk; what was written by then stays there. */
+/**
+ * Unpacks below `folder`, without the top folder of the archive. Throws PACKAGE_INVALID, and the codes of a disk; what
+ * was written by then stays there.
+ */
 export async function unpack(tarball: string, folder: string, limits: TreeLimits, signal: AbortSignal): Promise<void> {
   const admission = new Admission(limits);
   const over = Promise.withResolvers<void>();

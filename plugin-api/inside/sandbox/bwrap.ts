@@ -113,7 +113,10 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
   ];
 }
 
-/** Command before the program where the guest reaches named hosts. Without the system's libraries no Node runs: such a guest has no way out here. */
+/**
+ * Command before the program where the guest reaches named hosts. Without the system's libraries no Node runs: such a
+ * guest has no way out here.
+ */
 function forwarded({ network, wayOut, bare }: SandboxSpec, { node, main }: Forwarder): readonly string[] | undefined {
   if (network !== 'hosts' || wayOut === undefined || bare) return undefined;
   return [node, ...FORWARDER_FLAGS, main, wayOut];

@@ -1,6 +1,7 @@
 /**
- * First process of a guest that reaches named hosts, inside its own network: `forwarder.js <socket> <program> [argument...]`. What the guest connects to on
- * 127.0.0.1:3128 arrives at the socket, where plugin `egress` listens. Signals, standard streams and the end of the program pass through. It is JavaScript,
+ * First process of a guest that reaches named hosts, inside its own network:
+ * `forwarder.js <socket> <program> [argument...]`. What the guest connects to on 127.0.0.1:3128 arrives at the socket,
+ * where plugin `egress` listens. Signals, standard streams and the end of the program pass through. It is JavaScript,
  * so that no guest pays for the stripping of types.
  */
 import { spawn } from 'node:child_process';

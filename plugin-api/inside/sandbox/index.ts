@@ -1,4 +1,7 @@
-/** The walls of a guest as data: what it may see, and what the system is told to enforce of it. Pure; the kernel's launcher runs with it. */
+/**
+ * The walls of a guest as data: what it may see, and what the system is told to enforce of it. Pure; the kernel's
+ * launcher runs with it.
+ */
 
 export { GROUP_NAME, isPlain, type SandboxFiles, type SandboxSpec, specProblem } from '../../contract/run-spec.ts';
 export {

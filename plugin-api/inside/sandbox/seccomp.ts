@@ -45,8 +45,9 @@ const DEVICE_NODE = 0x2000;
 type Instruction = readonly [code: number, yes: number, no: number, constant: number];
 
 /**
- * The filter of a guest's system calls as bubblewrap takes it: a classic BPF program of 8 bytes an instruction, little-endian. Denied calls fail with EPERM,
- * sockets of other families with EAFNOSUPPORT, unknown calls with ENOSYS; a call of another architecture ends the process.
+ * The filter of a guest's system calls as bubblewrap takes it: a classic BPF program of 8 bytes an instruction,
+ * little-endian. Denied calls fail with EPERM, sockets of other families with EAFNOSUPPORT, unknown calls with ENOSYS;
+ * a call of another architecture ends the process.
  */
 export function seccompOf({ network }: Pick<SandboxSpec, 'network'>, architecture: Architecture): Uint8Array {
   const call = (name: keyof typeof JUDGED_CALLS, judge: readonly Instruction[]) =>

@@ -1,4 +1,7 @@
-/** Scopes that are to be emptied and could not be yet: told, tried again until they are, and known after a restart as far as a disk takes it. */
+/**
+ * Scopes that are to be emptied and could not be yet: told, tried again until they are, and known after a restart as
+ * far as a disk takes it.
+ */
 import { CoreError, isNewer, type Logger, reasonOf, type Scope } from '../../index.ts';
 import type { HealthReport } from '../../services/health.ts';
 import type { Vault } from './vault.ts';

@@ -1,6 +1,7 @@
 /**
- * Finds any of many texts in one pass (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994): a window of eight characters jumps ahead
- * as far as its last three allow. What is added counts at once. Those that begin alike are in order, so that many of them cost no more than a few.
+ * Finds any of many texts in one pass (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994): a window
+ * of eight characters jumps ahead as far as its last three allow. What is added counts at once. Those that begin alike
+ * are in order, so that many of them cost no more than a few.
  */
 import { type Form, headsOf } from './forms.ts';
 
@@ -132,7 +133,10 @@ export class Needles {
     return -1;
   }
 
-  /** Goes down one character at a time among those that begin alike. Each form with PART characters is found, so none goes farther in vain. */
+  /**
+   * Goes down one character at a time among those that begin alike. Each form with PART characters is found, so none
+   * goes farther in vain.
+   */
   #longest(text: string, at: number, least: number): Found | undefined {
     const alike = this.#byHead.get(text.slice(at, at + WINDOW))!;
     let [low, high] = [0, alike.length];

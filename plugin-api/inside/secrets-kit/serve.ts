@@ -31,8 +31,8 @@ export interface Serving {
 }
 
 /**
- * In setup() of the plugin, with its vault looked at once. The manifest has: services `secrets`, `secret-scan` and `secret-transfer`, optional service `apps`, and
- * it publishes `secrets.state`.
+ * In setup() of the plugin, with its vault looked at once. The manifest has: services `secrets`, `secret-scan` and
+ * `secret-transfer`, optional service `apps`, and it publishes `secrets.state`.
  */
 export async function serveSecrets(
   host: PluginHost<never>,

@@ -10,8 +10,8 @@ export type { MovedSecret } from './vault.ts';
 
 export interface SecretTransfer {
   /**
-   * Every secret with its text, and the names of those that are damaged. `instead`: files of the state that begin so hold nothing else. Throws
-   * SECRETS_LOCKED, SECRET_DENIED (a plugin from outside of the tree).
+   * Every secret with its text, and the names of those that are damaged. `instead`: files of the state that begin so
+   * hold nothing else. Throws SECRETS_LOCKED, SECRET_DENIED (a plugin from outside of the tree).
    */
   takeOut(): Promise<{
     readonly secrets: readonly MovedSecret[];

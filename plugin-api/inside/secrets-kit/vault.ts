@@ -44,7 +44,10 @@ export interface Vault {
   rotate(): Promise<void>;
   /** Scopes that are still to be emptied: kept apart, as a locked vault reports them, too. Absent: they are known in this run alone. */
   readonly purges?: {
-    /** Never rejects: `problem` is why they are not known, STATE_CORRUPT, STATE_NEWER, the codes of a disk. `durable`: false where they are to be written again. */
+    /**
+     * Never rejects: `problem` is why they are not known, STATE_CORRUPT, STATE_NEWER, the codes of a disk. `durable`:
+     * false where they are to be written again.
+     */
     read(): Promise<{ readonly scopes: readonly string[]; readonly problem?: unknown; readonly durable?: boolean }>;
     /** Durable when it resolves; where it rejects it may be known until the device starts again. Throws the codes of a disk. */
     write(scopes: readonly string[]): Promise<void>;
@@ -53,7 +56,10 @@ export interface Vault {
   readonly stored?: {
     /** Below `<var>`. */
     readonly path: string;
-    /** That file with these secrets alone, under the key of this device. Nothing is written but a key where there is none. Throws SECRETS_LOCKED. */
+    /**
+     * That file with these secrets alone, under the key of this device. Nothing is written but a key where there is
+     * none. Throws SECRETS_LOCKED.
+     */
     sealed(secrets: Iterable<MovedSecret>): Promise<string>;
   };
   /** Adds to the health what is wrong beside its state. */

@@ -1,8 +1,8 @@
 import type { Scope } from '../../contract/scope.ts';
 
 /**
- * Waits until a time of the monotonic clock. Who adds a fixed step to `at` each time does not drift, however late each wait is. False: the signal or
- * the scope ended it.
+ * Waits until a time of the monotonic clock. Who adds a fixed step to `at` each time does not drift, however late each
+ * wait is. False: the signal or the scope ended it.
  */
 export async function waitUntil(scope: Scope, at: number, signal?: AbortSignal): Promise<boolean> {
   const { clock } = scope;

@@ -1,4 +1,7 @@
-/** For plugins that handle sound: WAV files, other rates, frames of a fixed size, queues with a bound, waiting without drift, clauses, grammars. */
+/**
+ * For plugins that handle sound: WAV files, other rates, frames of a fixed size, queues with a bound, waiting without
+ * drift, clauses, grammars.
+ */
 export { type Clause, clausesOf } from './clauses.ts';
 export { waitUntil } from './clock.ts';
 export { checkRules } from './jsgf.ts';

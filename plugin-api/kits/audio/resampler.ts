@@ -20,8 +20,8 @@ interface Filter {
 }
 
 /**
- * A stream of samples at another rate. What comes out is in time with what went in: sample k stands for the moment k / to, and n samples become
- * ceil(n * to / from).
+ * A stream of samples at another rate. What comes out is in time with what went in: sample k stands for the moment k /
+ * to, and n samples become ceil(n * to / from).
  */
 export class Resampler {
   readonly #up: number;

@@ -21,8 +21,8 @@ const TOKEN = /\{[^{}]*\}|\/[\d.eE+-]+\/|"(?:[^"\\]|\\.)*"|<[^<>]+>|[=;|()[\]*+]
 const MOST_DEPTH = 64;
 
 /**
- * Drops each alternative that needs a word for which `isSpeakable` is false, and each rule of which nothing is left. The same grammar where every word
- * is speakable. Throws PARAMS_INVALID: no sentence is left, or the text is no JSGF.
+ * Drops each alternative that needs a word for which `isSpeakable` is false, and each rule of which nothing is left.
+ * The same grammar where every word is speakable. Throws PARAMS_INVALID: no sentence is left, or the text is no JSGF.
  */
 export function speakablePart(grammar: SpeechGrammar, isSpeakable: (word: string) => boolean): SpeechGrammar {
   const lost = new Set(grammar.words.filter((word) => !isSpeakable(word)));

@@ -56,8 +56,8 @@ export function encodeWav({ rate, samples }: PcmChunk): Uint8Array<ArrayBuffer> 
 }
 
 /**
- * The sound of a file: PCM of 8, 16, 24 or 32 bits or floating point of 32 or 64, channels mixed down to one. A file that ends too early gives what is
- * there. Throws PARAMS_INVALID that names `where`.
+ * The sound of a file: PCM of 8, 16, 24 or 32 bits or floating point of 32 or 64, channels mixed down to one. A file
+ * that ends too early gives what is there. Throws PARAMS_INVALID that names `where`.
  */
 export function decodeWav(bytes: Uint8Array, where = 'wav'): PcmChunk {
   const refuse = (reason: string): never => {

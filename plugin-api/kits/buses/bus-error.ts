@@ -1,4 +1,5 @@
 import { CoreError, reasonOf } from '../../contract/errors.ts';
+import { maybe } from '../maybe.ts';
 import { executedIn } from './executed.ts';
 
 /** A request that failed. */
@@ -25,7 +26,7 @@ export function busError(thrown: unknown, { handle, what, ms, cancelled, refusal
   const cause = { cause: thrown };
   const executed = executedIn(thrown);
   const failed = (reason: string, status?: string) =>
-    new CoreError('TRANSFER_FAILED', { handle, reason, ...(status === undefined ? {} : { status }), executed }, cause);
+    new CoreError('TRANSFER_FAILED', { handle, reason, ...maybe({ status }), executed }, cause);
   const late = (clock: keyof typeof ms) => new CoreError('TIMEOUT', { what, ms: ms[clock], clock, executed }, cause);
   if (!(thrown instanceof CoreError)) return failed(reasonOf(thrown));
   const status = String(thrown.details.status);

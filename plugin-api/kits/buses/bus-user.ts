@@ -2,6 +2,7 @@ import { CoreError, reasonOf } from '../../contract/errors.ts';
 import type { Scope } from '../../contract/scope.ts';
 import type { EndpointEvent, Endpoints, SourceView } from '../../services/endpoints.ts';
 import type { ComponentHealth } from '../../services/health.ts';
+import { maybe } from '../maybe.ts';
 import { busError, isBusy } from './bus-error.ts';
 import { executedIn } from './executed.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
@@ -9,7 +10,10 @@ import { Lane } from './lane.ts';
 
 export interface BusCallOptions {
   readonly signal?: AbortSignal;
-  /** The caller's limit, milliseconds since the Unix epoch, the queue included; 30 s from now if absent or later than that (decisions D4a). */
+  /**
+   * The caller's limit, milliseconds since the Unix epoch, the queue included; 30 s from now if absent or later than
+   * that (decisions D4a).
+   */
   readonly deadline?: number;
   /** It is a part of configuring a handle: everything else waits until that is done. */
   readonly first?: boolean;
@@ -20,7 +24,10 @@ const FIRST: BusCallOptions = { first: true };
 export interface BusRequest extends BusCallOptions {
   readonly op: number;
   readonly body: Uint8Array;
-  /** The transfer's own limit, milliseconds from its first clock. What its bytes need on the link to the endpoint is added twice, if not `fixed`. */
+  /**
+   * The transfer's own limit, milliseconds from its first clock. What its bytes need on the link to the endpoint is
+   * added twice, if not `fixed`.
+   */
   readonly deadlineMs: number;
   /** The limit is the handle's own: it is taken as it is. */
   readonly fixed?: boolean;
@@ -108,14 +115,18 @@ export class BusUser<H extends Named> {
   }
 
   /**
-   * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its options on to request(). A failure
-   * is told in health, and it runs again when the endpoint comes back, and after a pause where there was no answer. `boot` names the run of the endpoint, over restarts of the Core as well.
+   * Runs for a handle whose endpoint does not have its settings: it is new, or it has forgotten them. It hands its
+   * options on to request(). A failure is told in health, and it runs again when the endpoint comes back, and after a
+   * pause where there was no answer. `boot` names the run of the endpoint, over restarts of the Core as well.
    */
   onConfigure(fn: (row: HandleRow<H>, options: BusCallOptions, boot: string) => Promise<void>): void {
     this.#configurers.push(fn);
   }
 
-  /** Adds a handle to the table and gives its endpoint the settings. Throws what check() throws, INVALID_HANDLE, HANDLE_ALREADY_REGISTERED. */
+  /**
+   * Adds a handle to the table and gives its endpoint the settings. Throws what check() throws, INVALID_HANDLE,
+   * HANDLE_ALREADY_REGISTERED.
+   */
   register(handle: H, owner: string): AsyncDisposable {
     this.#options.check?.(handle);
     const registered = this.#table.register(handle, owner);
@@ -200,8 +211,8 @@ export class BusUser<H extends Named> {
   }
 
   /**
-   * One request to the endpoint of a handle. Rejects with BUSY, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is the endpoint's word), TIMEOUT,
-   * CANCELLED, and what the bus has of its own.
+   * One request to the endpoint of a handle. Rejects with BUSY, NOT_INITIALIZED, TRANSFER_FAILED (`details.status` is
+   * the endpoint's word), TIMEOUT, CANCELLED, and what the bus has of its own.
    */
   async request(row: HandleRow<H>, request: BusRequest): Promise<Uint8Array> {
     const { handle } = row;
@@ -265,10 +276,10 @@ export class BusUser<H extends Named> {
     const options = {
       deadlineMs,
       callerMs,
-      ...(signal && { signal }),
-      ...(answerBytes !== undefined && { answerBytes }),
+      ...maybe({ signal, answerBytes }),
     };
-    // Endpoints keep both limits themselves, that of the transfer from its turn. Should one not, nobody waits longer than all before it may take.
+    // Endpoints keep both limits themselves, that of the transfer from its turn. Should one not, nobody waits longer
+    // than all before it may take.
     const mine = deadlineMs + GUARD_MS;
     const all = lane.enter(mine);
     const clock = all < callerMs + ANSWER_MS ? 'transfer' : 'caller';
@@ -299,7 +310,10 @@ export class BusUser<H extends Named> {
     return !this.#endpoints || this.#known.has(endpoint) ? this.#opening : this.#news(endpoint);
   }
 
-  /** The service may stand in another process. Requests would find an endpoint there that this side has not heard of yet, and not configured. */
+  /**
+   * The service may stand in another process. Requests would find an endpoint there that this side has not heard of
+   * yet, and not configured.
+   */
   async #news(endpoint: string): Promise<void> {
     await this.#opening;
     // The answer comes after everything that the service told before it.

@@ -1,4 +1,7 @@
-/** Files that grow at their end: a line that the disk took only in part is taken back, so that it spoils neither itself nor the next one. */
+/**
+ * Files that grow at their end: a line that the disk took only in part is taken back, so that it spoils neither itself
+ * nor the next one.
+ */
 import { rename, truncate } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { Descriptor } from './descriptor.ts';
@@ -17,7 +20,10 @@ export interface AppendOptions {
 /** The end of what is appended to each file in this thread. */
 const turns = new Map<string, Promise<void>>();
 
-/** Appends all of it or nothing; durable when it resolves. Rejects with the codes of replaceFile(). Calls for one file are served in their order. */
+/**
+ * Appends all of it or nothing; durable when it resolves. Rejects with the codes of replaceFile(). Calls for one file
+ * are served in their order.
+ */
 export function appendFile(path: string, contents: string | Uint8Array, options: AppendOptions = {}): Promise<void> {
   const file = resolve(path);
   const before = turns.get(file) ?? Promise.resolve();

@@ -9,7 +9,10 @@ import { storageError } from './storage-error.ts';
 /** So many of one name are kept, the newest. */
 const MOST_ASIDE = 3;
 
-/** Gives what lies at `path` another name, for whoever wants to look; `stays`: it keeps its own beside, where the file system can do that. */
+/**
+ * Gives what lies at `path` another name, for whoever wants to look; `stays`: it keeps its own beside, where the file
+ * system can do that.
+ */
 export async function setAside(path: string, stays = false): Promise<string> {
   const aside = freeName(`${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`);
   try {

@@ -1,7 +1,8 @@
 /**
- * The calls that a durable write is made of. A call that leaves the thread costs more of the processor than the write itself: what never waits for the
- * disk is done at once, and a write with its sync is one call (O_DSYNC: it returns when the data, and what is needed to find them, are on the disk).
- * Inside walls fsync() and ftruncate() of a number are denied: those go through handles.
+ * The calls that a durable write is made of. A call that leaves the thread costs more of the processor than the write
+ * itself: what never waits for the disk is done at once, and a write with its sync is one call (O_DSYNC: it returns
+ * when the data, and what is needed to find them, are on the disk). Inside walls fsync() and ftruncate() of a number
+ * are denied: those go through handles.
  */
 import { closeSync, constants, fstatSync, open, write } from 'node:fs';
 

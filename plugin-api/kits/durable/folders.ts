@@ -75,8 +75,8 @@ export async function moveFile(from: string, to: string): Promise<void> {
 }
 
 /**
- * Removes what lies in the folders below `place` and is not in `kept`; a folder that is in it is looked into. Files beside the folders stay, and so do the
- * folders that `stays` names. Nothing where `place` is not there.
+ * Removes what lies in the folders below `place` and is not in `kept`; a folder that is in it is looked into. Files
+ * beside the folders stay, and so do the folders that `stays` names. Nothing where `place` is not there.
  */
 export async function removeUnnamed(
   place: string,

@@ -1,6 +1,7 @@
 /**
- * Form beside form: a store of a new form lies beside that of the old one, `state.2.json` beside `state.json`, and says what it was made of. A Core that
- * goes back finds its own file as it was. Whatever is no longer seen is told in `state.forms.jsonl` before anything is done about it.
+ * Form beside form: a store of a new form lies beside that of the old one, `state.2.json` beside `state.json`, and says
+ * what it was made of. A Core that goes back finds its own file as it was. Whatever is no longer seen is told in
+ * `state.forms.jsonl` before anything is done about it.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -48,7 +49,10 @@ export function formFile(path: string, form: number): string {
   return form === 1 ? path : `${path.slice(0, -ending.length)}.${form}${ending}`;
 }
 
-/** Puts the file of the form that is written in its place, made of what an older Core left where that changed. Rejects with the codes of a disk. */
+/**
+ * Puts the file of the form that is written in its place, made of what an older Core left where that changed. Rejects
+ * with the codes of a disk.
+ */
 export async function openForms({ path, forms, make }: FormsOptions): Promise<OpenForms> {
   const { writes, reads } = forms;
   const file = formFile(path, writes);

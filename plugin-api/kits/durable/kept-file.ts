@@ -1,13 +1,16 @@
 /**
- * One value of a plugin in one JSON file that outlives the Core, with its last good copy. It opens whatever lies there and whatever the disk is
- * like; what is wrong is told in the health, with what follows from it. What the disk does not take is written as soon as it does.
+ * One value of a plugin in one JSON file that outlives the Core, with its last good copy. It opens whatever lies there
+ * and whatever the disk is like; what is wrong is told in the health, with what follows from it. What the disk does not
+ * take is written as soon as it does.
  */
+
 import { dirname } from 'node:path';
 import { CoreError, reasonOf } from '../../contract/errors.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Scope } from '../../contract/scope.ts';
 import { isNewer, newerForm } from '../../contract/state-form.ts';
 import type { HealthReport } from '../../services/health.ts';
+import { maybe } from '../maybe.ts';
 import { makeFolder } from './folders.ts';
 import { formFile, type MadeFrom, openForms } from './forms.ts';
 import { sweepLeftovers } from './names.ts';
@@ -200,7 +203,7 @@ export class KeptFile<T> {
   }
 
   #text(): string {
-    const head = { format: this.#form.form, ...(this.#from && { from: this.#from }) };
+    const head = { format: this.#form.form, ...maybe({ from: this.#from }) };
     return `${JSON.stringify({ ...head, ...this.#form.format(this.#value) })}\n`;
   }
 

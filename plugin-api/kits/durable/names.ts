@@ -41,8 +41,8 @@ export async function sweepLeftovers(path: string): Promise<readonly string[]> {
 }
 
 /**
- * Removes from these folders, but not from those within, what writers of processes that are gone left behind, whatever file it was for: its writer may
- * not run any more. A folder that cannot be read is left out.
+ * Removes from these folders, but not from those within, what writers of processes that are gone left behind, whatever
+ * file it was for: its writer may not run any more. A folder that cannot be read is left out.
  */
 export async function sweepFolders(folders: readonly string[]): Promise<void> {
   for (const folder of folders)

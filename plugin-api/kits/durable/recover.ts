@@ -5,8 +5,9 @@ import { setAside } from './aside.ts';
 import { replaceFile } from './replace.ts';
 
 /**
- * Keeps what lies at `path` as `<path>.corrupt-<time>`, and puts `good` there, its last good copy included; without `good` nothing is left there.
- * There is no moment in which a crash would lose both. Resolves with the new name. Rejects with the codes of replaceFile().
+ * Keeps what lies at `path` as `<path>.corrupt-<time>`, and puts `good` there, its last good copy included; without
+ * `good` nothing is left there. There is no moment in which a crash would lose both. Resolves with the new name.
+ * Rejects with the codes of replaceFile().
  */
 export async function recoverFile(path: string, good: string | undefined): Promise<string> {
   const aside = await setAside(path, good !== undefined);

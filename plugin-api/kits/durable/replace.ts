@@ -1,6 +1,7 @@
 /**
- * The one writer of files that are replaced as a whole. Each write has a temporary file of its own, synced and renamed; a file is whole at any
- * moment. Writes to one file follow each other: of those that wait only the newest is written, for it says what they all say.
+ * The one writer of files that are replaced as a whole. Each write has a temporary file of its own, synced and renamed;
+ * a file is whole at any moment. Writes to one file follow each other: of those that wait only the newest is written,
+ * for it says what they all say.
  */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
@@ -38,8 +39,9 @@ interface Lane {
 const lanes = new Map<string, Lane>();
 
 /**
- * Replaces a file; durable when it resolves, its name included. Rejects with STORAGE_FULL, STORAGE_READ_ONLY, STORAGE_FAILED or STATE_UNWRITABLE:
- * then the file is what it was, or, after a failed sync of its folder, one of the two.
+ * Replaces a file; durable when it resolves, its name included. Rejects with STORAGE_FULL, STORAGE_READ_ONLY,
+ * STORAGE_FAILED or STATE_UNWRITABLE: then the file is what it was, or, after a failed sync of its folder, one of the
+ * two.
  */
 export function replaceFile(path: string, contents: Contents, options: ReplaceOptions = {}): Promise<void> {
   const file = resolve(path);

@@ -13,7 +13,10 @@ const CODES: Readonly<Record<string, CoreErrorCode>> = {
   EUCLEAN: 'STORAGE_FAILED',
 };
 
-/** STORAGE_FULL, STORAGE_READ_ONLY or STORAGE_FAILED for what the disk said, else STATE_UNWRITABLE. One that has a code of the table stays as it is. */
+/**
+ * STORAGE_FULL, STORAGE_READ_ONLY or STORAGE_FAILED for what the disk said, else STATE_UNWRITABLE. One that has a code
+ * of the table stays as it is.
+ */
 export function storageError(file: string, thrown: unknown): CoreError {
   if (thrown instanceof CoreError) return thrown;
   const code = CODES[String((thrown as NodeJS.ErrnoException | null)?.code)] ?? 'STATE_UNWRITABLE';

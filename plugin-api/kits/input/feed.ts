@@ -1,4 +1,5 @@
 import type { InputDescription, InputEvent, InputSource, Inputs } from '../../services/input.ts';
+import { maybe } from '../maybe.ts';
 
 export const FEED_LIMITS = {
   /** Events of one push. */
@@ -17,8 +18,9 @@ export interface FeedReport {
 }
 
 /**
- * Events of a device on their way to `inputs`, in order, one push at a time. While one is under way, moves of a finger and turns of a knob become one. When
- * too many wait, what begins is left out with all that follows from it; an end is never left out. So the registry sees no end without a beginning.
+ * Events of a device on their way to `inputs`, in order, one push at a time. While one is under way, moves of a finger
+ * and turns of a knob become one. When too many wait, what begins is left out with all that follows from it; an end is
+ * never left out. So the registry sees no end without a beginning.
  */
 export class InputFeed implements AsyncDisposable {
   readonly #source: InputSource;
@@ -40,7 +42,7 @@ export class InputFeed implements AsyncDisposable {
   }
 
   get report(): FeedReport {
-    return { lost: this.#lost, ...(this.#problem === undefined ? {} : { problem: this.#problem }) };
+    return { lost: this.#lost, ...maybe({ problem: this.#problem }) };
   }
 
   /** Never waits and never throws. */

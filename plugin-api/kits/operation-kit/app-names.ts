@@ -13,7 +13,10 @@ export class AppNames {
     });
   }
 
-  /** The id of an app by its id or its name; what is not known stays as it is, for the one who asks to refuse. A name has no dot, an id has one. */
+  /**
+   * The id of an app by its id or its name; what is not known stays as it is, for the one who asks to refuse. A name
+   * has no dot, an id has one.
+   */
   async idOf(app: string): Promise<string> {
     if (app.includes('.') || !this.#apps) return app;
     const known = await this.#apps.status(app).catch(() => undefined);

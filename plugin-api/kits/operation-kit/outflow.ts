@@ -7,8 +7,8 @@ export interface Outflow {
 }
 
 /**
- * Sends what `follow` offers to the reader of a stream, at most `pieces` and `bytes` ahead of it: what comes when that is full is dropped, newest
- * first. Resolves when the stream is over.
+ * Sends what `follow` offers to the reader of a stream, at most `pieces` and `bytes` ahead of it: what comes when that
+ * is full is dropped, newest first. Resolves when the stream is over.
  */
 export async function outflow(
   channel: StreamChannel,

@@ -21,7 +21,10 @@ export class Backlight {
     this.#most = most;
   }
 
-  /** Undefined where no light was named and there is none, there are several, or it may not be changed. Rejects for a named one that cannot be used. */
+  /**
+   * Undefined where no light was named and there is none, there are several, or it may not be changed. Rejects for a
+   * named one that cannot be used.
+   */
   static async find({ name, folder = FOLDER }: BacklightOptions = {}): Promise<Backlight | undefined> {
     if (name !== undefined) return await Backlight.#open(folder, name);
     const names = await readdir(folder).catch(() => []);

@@ -8,8 +8,9 @@ import { checkFrame, checkLevel } from '../pixels/index.ts';
 export interface PanelHardware extends AsyncDisposable {
   readonly info: PanelInfo;
   /**
-   * Puts a frame that fits on the glass. One at a time. Resolves when it can take the next one, with the monotonic time at which this one is seen. Why it
-   * rejects is why the panel is lost: it is closed then, and opened anew. `signal` aborts at the end and at the limit of time.
+   * Puts a frame that fits on the glass. One at a time. Resolves when it can take the next one, with the monotonic time
+   * at which this one is seen. Why it rejects is why the panel is lost: it is closed then, and opened anew. `signal`
+   * aborts at the end and at the limit of time.
    */
   show(frame: PanelFrame, signal: AbortSignal): Promise<{ readonly at: number }>;
   /** Present if `info.power`. */
@@ -37,8 +38,9 @@ const PAUSE_MAX_MS = 60_000;
 const CHANGED = 'changed';
 
 /**
- * A panel over hardware that comes and goes: it checks frames, takes one at a time, limits the time of each call, tells when the glass is lost, and opens
- * it again, with pauses that grow to a minute. While it is there no timer runs. Power and brightness are kept for a glass that comes back.
+ * A panel over hardware that comes and goes: it checks frames, takes one at a time, limits the time of each call, tells
+ * when the glass is lost, and opens it again, with pauses that grow to a minute. While it is there no timer runs. Power
+ * and brightness are kept for a glass that comes back.
  */
 export class DrivenPanel implements Panel {
   readonly #options: DriverOptions;

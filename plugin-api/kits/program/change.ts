@@ -1,5 +1,7 @@
 /** Waits for a change that an operation began, as a person would. */
+
 import type { ChangeInfo } from '../../services/changes.ts';
+import { maybe } from '../maybe.ts';
 import type { ProgramAnswer, ProgramClient } from './client.ts';
 import { EXIT, Failure } from './failure.ts';
 import { pause } from './pause.ts';
@@ -17,8 +19,8 @@ export interface Waiting {
 }
 
 /**
- * The answer itself, where it began no change; else what the change ended with: its result in the place of the answer, or its error as a Failure.
- * Waits as long as the change takes.
+ * The answer itself, where it began no change; else what the change ended with: its result in the place of the answer,
+ * or its error as a Failure. Waits as long as the change takes.
  */
 export async function whenChanged(
   client: ProgramClient,
@@ -67,7 +69,7 @@ function finished(answer: ProgramAnswer, body: ProgramAnswer['body']): ProgramAn
 
 function failureOf({ id, state, error }: ChangeInfo): Failure {
   const { code = 'INTERNAL', message = `change ${id} is ${state}`, details } = error ?? {};
-  const body = { ok: false, error: `${code}: ${message}`, code, ...(details && { details }), change: id };
+  const body = { ok: false, error: `${code}: ${message}`, code, ...maybe({ details }), change: id };
   return new Failure(EXIT.answered, code, message, {
     hint: `see: devicectl change get ${id}`,
     body: JSON.stringify(body),

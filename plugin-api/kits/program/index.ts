@@ -1,6 +1,7 @@
 /**
- * Programs of devicectl: commands that do more than one operation. A plugin names them in its manifest (`programs`), devicectl finds them there and
- * loads the module in its own process, as the user who typed the command. A program is a client of the public interface like any other.
+ * Programs of devicectl: commands that do more than one operation. A plugin names them in its manifest (`programs`),
+ * devicectl finds them there and loads the module in its own process, as the user who typed the command. A program is a
+ * client of the public interface like any other.
  */
 import type { CliView, JsonSchema } from '../../services/operations.ts';
 import type { ProgramClient } from './client.ts';

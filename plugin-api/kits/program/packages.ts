@@ -1,5 +1,6 @@
 /** A package that the device has to fetch from its repository before it can be installed. */
 
+import { maybe } from '../maybe.ts';
 import { type Waiting, whenChanged } from './change.ts';
 import type { ProgramClient } from './client.ts';
 import { PACKAGE_OFFERS, type PackageNoun } from './offered-package.ts';
@@ -21,7 +22,7 @@ export async function fetchPackage(
   { id, version, anyway }: { readonly id: string; readonly version?: string; readonly anyway?: boolean | undefined },
   waiting: Waiting = {},
 ): Promise<Fetched> {
-  const wanted = { id, ...(version !== undefined && { version }), ...(anyway && { anyway }) };
+  const wanted = { id, ...maybe({ version }), ...(anyway && { anyway }) };
   const begun = await client.post(`/${PACKAGE_OFFERS[noun].channel}/fetch`, wanted, { timeoutMs: LOOK_MS });
   const { body } = await whenChanged(client, begun, waiting);
   return { source: String(body.source), id: String(body.id), version: String(body.version) };

@@ -1,6 +1,7 @@
 /**
- * Ends of values: quotes of any writing and depth of escapes, brackets, lines, blocks that are indented. An instance reads one text from its begin to
- * its end, and remembers which search found nothing: the time for a text stays in proportion to its length.
+ * Ends of values: quotes of any writing and depth of escapes, brackets, lines, blocks that are indented. An instance
+ * reads one text from its begin to its end, and remembers which search found nothing: the time for a text stays in
+ * proportion to its length.
  */
 
 /** The end of a line, also as texts of JSON and of Python write it. */
@@ -11,7 +12,10 @@ const SPACE = /[ \t]*/y;
 const ITEM = /-(?=\s|\\|$)/y;
 /** An apostrophe as a shell writes it inside of apostrophes, also in a shell within a shell: `'\''`. */
 const OF_SHELL = String.raw`\\*'\\+'['"\\]{1,60}|'"'"'`;
-/** Quotes of all writings: escaped as often as the text was written into another, as addresses and HTML write them, threefold as in Python and TOML. */
+/**
+ * Quotes of all writings: escaped as often as the text was written into another, as addresses and HTML write them,
+ * threefold as in Python and TOML.
+ */
 export const QUOTE_SIGN = String.raw`(?:${OF_SHELL}|\\*(?:"""|'''|["'\x60])|&quot;|&#3[49];|\\+u002[27])`;
 const SHELL = new RegExp(OF_SHELL, 'y');
 /** Languages put a prefix before the quote: `b'x'`, `$"x"`. */
@@ -177,7 +181,10 @@ export class Ends {
     }
   }
 
-  /** Shells and SQL join texts to a value in quotes, `'it''s'` and `'a'b`: the place behind the last one. `close` is the end of the first. */
+  /**
+   * Shells and SQL join texts to a value in quotes, `'it''s'` and `'a'b`: the place behind the last one. `close` is the
+   * end of the first.
+   */
   joined({ sign }: Quote, close: number): number {
     let end = close + sign.length;
     const line = this.line(close);

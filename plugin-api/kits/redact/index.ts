@@ -1,4 +1,7 @@
-/** Logs of the Core, of plugins and of apps show no secrets (specification, Authentication 5): names of members and forms of texts give them away. */
+/**
+ * Logs of the Core, of plugins and of apps show no secrets (specification, Authentication 5): names of members and
+ * forms of texts give them away.
+ */
 import { isSecretRef, Secret } from '../../contract/secret.ts';
 import { isPlain, secrecyOf } from './keys.ts';
 import { HIDDEN, REFERENCE, redactText } from './text.ts';
@@ -16,8 +19,9 @@ const UNREADABLE = '[unreadable]';
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * A value for the log: members that are named like a secret hidden at any depth, secrets inside of texts as well, errors, maps and sets as plain
- * values, an end to depth and length. Numbers stay, `tokens: 120` is no secret; those of a PIN do not. It never throws.
+ * A value for the log: members that are named like a secret hidden at any depth, secrets inside of texts as well,
+ * errors, maps and sets as plain values, an end to depth and length. Numbers stay, `tokens: 120` is no secret; those of
+ * a PIN do not. It never throws.
  */
 export function redact(value: unknown): unknown {
   return new Redaction().plain(value, 0);
@@ -82,7 +86,10 @@ class Redaction {
     return value instanceof Secret || isReference(value) ? this.plain(value, depth + 1) : HIDDEN;
   }
 
-  /** Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers and arguments of a command do. */
+  /**
+   * Pairs of a name and a value stand in a list as [name, value], or one behind the other, as raw headers and arguments
+   * of a command do.
+   */
   #list(
     values: readonly unknown[],
     size: number,
@@ -143,7 +150,10 @@ function nameOf(key: unknown): string {
   return typeof key === 'object' && key !== null ? '[object]' : String(key);
 }
 
-/** `{ name: 'Authorization', value: '...' }`, as logs of requests have it; `{ key: 'mqtt.password', layers: [{ value: '...' }] }` of a setting. */
+/**
+ * `{ name: 'Authorization', value: '...' }`, as logs of requests have it;
+ * `{ key: 'mqtt.password', layers: [{ value: '...' }] }` of a setting.
+ */
 function nameOfPair(members: Members): string | undefined {
   const name = members.name ?? members.key ?? members.header ?? members.setting;
   return typeof name === 'string' ? name : undefined;

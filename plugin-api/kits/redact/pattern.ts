@@ -1,6 +1,7 @@
 /**
- * Regular expressions that may look at every line of the log. This reader counts and bounds the ways in which one can match from one place, because an
- * expression goes back and tries again as often as it has ways. It refuses all syntax that it does not know. Pure.
+ * Regular expressions that may look at every line of the log. This reader counts and bounds the ways in which one can
+ * match from one place, because an expression goes back and tries again as often as it has ways. It refuses all syntax
+ * that it does not know. Pure.
  */
 
 /** Ways from one place of a text. */

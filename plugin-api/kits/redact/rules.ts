@@ -19,8 +19,9 @@ export interface RedactionRules {
 }
 
 /**
- * From now on in this thread, for everything that is redacted here: lines of the Core and of plugins in workers and processes, output of apps. One owner
- * at a time. Throws PARAMS_INVALID with the rule that cannot be used, and then uses none of them.
+ * From now on in this thread, for everything that is redacted here: lines of the Core and of plugins in workers and
+ * processes, output of apps. One owner at a time. Throws PARAMS_INVALID with the rule that cannot be used, and then
+ * uses none of them.
  */
 export function useRedaction({ names = [], texts = [] }: RedactionRules): Disposable {
   const patterns = texts.map(({ name, pattern, ignoreCase = false }) => {

@@ -1,6 +1,6 @@
 /**
- * Values that stand behind the name of a secret in a running text. It is read as structure, whatever language wrote it: a name with its quotes, what
- * separates it from its value, and the value with its quotes, brackets, lines or words.
+ * Values that stand behind the name of a secret in a running text. It is read as structure, whatever language wrote it:
+ * a name with its quotes, what separates it from its value, and the value with its quotes, brackets, lines or words.
  */
 import { ERROR_CODES } from '../../contract/errors.ts';
 import { Ends, type Quote } from './ends.ts';

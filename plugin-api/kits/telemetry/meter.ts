@@ -113,8 +113,9 @@ class Metric<S extends Series> implements Labelled<S> {
 }
 
 /**
- * `const greetings = meter.counter('device.hello.greetings', {...})`, then `greetings.add()`. A metric may have labels: `greetings.of({ lang }).add()`;
- * one without any has one series. Hand the meter to the service: `host.when(metrics, async (service, scope) => void scope.use('metrics', await service.register(meter)))`.
+ * `const greetings = meter.counter('device.hello.greetings', {...})`, then `greetings.add()`. A metric may have labels:
+ * `greetings.of({ lang }).add()`; one without any has one series. Hand the meter to the service:
+ * `host.when(metrics, async (service, scope) => void scope.use('metrics', await service.register(meter)))`.
  */
 export class Meter implements MetricSource {
   readonly #metrics = new Map<string, Metric<Series>>();

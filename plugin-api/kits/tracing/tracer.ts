@@ -1,9 +1,14 @@
-/** Spans of one plugin. Where no plugin `traces` runs it is one comparison; where one does, work that is quick and well costs another one. */
+/**
+ * Spans of one plugin. Where no plugin `traces` runs it is one comparison; where one does, work that is quick and well
+ * costs another one.
+ */
+
 import type { Clock } from '../../contract/clock.ts';
 import { CoreError } from '../../contract/errors.ts';
 import type { Scope } from '../../contract/scope.ts';
 import { beginTrace, type TraceContext } from '../../contract/trace.ts';
 import type { Span, TraceRules, Traces } from '../../services/traces.ts';
+import { maybe } from '../maybe.ts';
 import { slowFrom } from './slow.ts';
 
 /** Spans that wait for the end of a turn; what is beyond is counted by the receiver. */
@@ -90,7 +95,7 @@ export class Tracer {
         ms: this.#clock.monotonic() - began,
         ...within(parent),
         ...(how.error !== undefined && { error: codeOf(how.error) }),
-        ...(all && { attributes: all }),
+        ...maybe({ attributes: all }),
       });
     };
     return { context, end };

@@ -1,4 +1,5 @@
 /** From what a card means to what is seen. Pure: the same card, text scale, language and measure make the same scene. */
+import { maybe } from '../../kits/maybe.ts';
 import type { Card, CardTemplate } from '../card.ts';
 import { PANEL_UNITS, type Scene, type SceneNode } from '../scene.ts';
 import { GRID } from '../theme.ts';
@@ -59,11 +60,11 @@ export async function cardScene(card: Card, options: CardOptions): Promise<Scene
   );
   return {
     scene: 1,
-    ...(card.title === undefined ? {} : { title: card.title }),
+    ...maybe({ title: card.title }),
     background: '@surface',
     nodes: directed(nodes, PANEL_UNITS, dir),
     ...(timelines.length === 0 ? {} : { timelines }),
-    ...(filled.progress === undefined ? {} : { progress: filled.progress }),
+    ...maybe({ progress: filled.progress }),
   };
 }
 

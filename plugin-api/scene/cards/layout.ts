@@ -1,4 +1,5 @@
 /** Parts that templates are built with: texts with their sizes on this device, and rows of them. */
+import { maybe } from '../../kits/maybe.ts';
 import type { TextQuestion, TextSize } from '../../services/renderer.ts';
 import { bindingProblem } from '../bindings.ts';
 import { type Colour, SCENE_LIMITS, type SceneNode, type TextNode, type TextRole } from '../scene.ts';
@@ -64,9 +65,7 @@ export class Layout {
         text,
         role,
         width,
-        ...(lines === undefined ? {} : { lines }),
-        ...(weight === undefined ? {} : { weight }),
-        ...(tabular === undefined ? {} : { tabular }),
+        ...maybe({ lines, weight, tabular }),
       })),
     );
     const found = new Map(asked.map((question, index) => [question, sizes[index]]));
@@ -75,8 +74,8 @@ export class Layout {
   }
 
   /**
-   * One line of a role that gets smaller, never larger, until it fits in `width` and `height`: for figures, which nobody can read half of. The size
-   * is that before the text scale.
+   * One line of a role that gets smaller, never larger, until it fits in `width` and `height`: for figures, which
+   * nobody can read half of. The size is that before the text scale.
    */
   async fitted(
     text: string,
@@ -113,10 +112,7 @@ export class Layout {
         text: literal(text),
         role,
         lines: most === undefined ? lines : Math.min(most, lines),
-        ...(colour === undefined ? {} : { colour }),
-        ...(align === undefined ? {} : { align }),
-        ...(weight === undefined ? {} : { weight }),
-        ...(tabular === undefined ? {} : { tabular }),
+        ...maybe({ colour, align, weight, tabular }),
         ...more,
       }),
     };

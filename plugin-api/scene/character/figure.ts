@@ -1,4 +1,5 @@
 /** A character as the nodes of one moment. Pure: the same question has the same answer. */
+import { maybe } from '../../kits/maybe.ts';
 import type { CharacterState, Expression, SceneNode } from '../scene.ts';
 import { blendAt, blinkAt, glanceAt, grained, motionAt } from './motion.ts';
 import type { CharacterLook, CharacterMoved, CharacterSpec, MouthShape, PartChanges } from './spec.ts';
@@ -23,7 +24,10 @@ export interface CharacterMoment {
 }
 
 export interface CharacterPicture {
-  /** Groups, rectangles, ellipses and paths, in panel units from the corner of the box; ids are those of the parts, the same in each moment. */
+  /**
+   * Groups, rectangles, ellipses and paths, in panel units from the corner of the box; ids are those of the parts, the
+   * same in each moment.
+   */
   readonly nodes: readonly SceneNode[];
   /** Milliseconds from `at` until it looks different, the same pose and mouth presumed; absent: never. */
   readonly next?: number;
@@ -91,7 +95,7 @@ export function characterNodes(spec: CharacterSpec, moment: CharacterMoment): Ch
   const [dx, dy] = [(w - spec.view[0] * scale) / 2, (h - spec.view[1] * scale) / 2];
   if (soon.length > 0 && left > 0) soon.push(left);
   const next = soon.length > 0 ? Math.max(1, Math.ceil(Math.min(...soon))) : undefined;
-  return { nodes: nodes.map((node) => shifted(node, dx, dy)), ...(next === undefined ? {} : { next }) };
+  return { nodes: nodes.map((node) => shifted(node, dx, dy)), ...maybe({ next }) };
 }
 
 type Merged = ReadonlyMap<string, Readonly<Record<string, unknown>>>;

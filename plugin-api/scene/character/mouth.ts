@@ -72,7 +72,10 @@ export class Mouth {
     this.#levels = [...this.#levels.filter(({ at }) => at < first.at), ...levels].slice(-MOST);
   }
 
-  /** The shape of that monotonic time, and the milliseconds until there may be another; absent: nothing is heard any more. Time goes forward. */
+  /**
+   * The shape of that monotonic time, and the milliseconds until there may be another; absent: nothing is heard any
+   * more. Time goes forward.
+   */
   at(now: number): { readonly shape: MouthShape; readonly next?: number } {
     while (this.#levels[0] && this.#levels[0].at <= now) {
       const level = this.#levels.shift()!;

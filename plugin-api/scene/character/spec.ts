@@ -1,4 +1,7 @@
-/** A character: a drawing of named parts, and what states, expressions and sounds change of it. Data only; `character.yaml` is read into it. */
+/**
+ * A character: a drawing of named parts, and what states, expressions and sounds change of it. Data only;
+ * `character.yaml` is read into it.
+ */
 import type { CharacterState, Easing, Expression, SceneNode } from '../scene.ts';
 
 /** Shapes of a mouth; each character draws all of them. */

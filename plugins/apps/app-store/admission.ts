@@ -1,5 +1,5 @@
 /** May this package be installed, and what would be written? */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { compare } from '@device-core/plugin-api/kits/versions';
 import type { AppData } from './data.ts';
 import { NO_DATA } from './data.ts';
@@ -45,7 +45,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
     name,
     hash: tree.hash,
     dataVersion: manifest.data?.version ?? 0,
-    ...(signer === undefined ? {} : { signer }),
+    ...maybe({ signer }),
   });
   const { entry, migration } = await entryOf(id, now, request, about);
   const copied = migration === 'copy' ? await about.data.bytes(id) : 0;
@@ -58,7 +58,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
     title,
     hash: tree.hash,
     capabilities: manifest.capabilities.map((one) => one.id),
-    ...(there === undefined ? {} : { former: there }),
+    ...maybe({ former: there }),
     ...(signer === undefined ? {} : { signer, signedBy: signerName(id, signer, config.trust) }),
   };
   return { entry, migration, outcome };

@@ -1,6 +1,7 @@
 /**
- * The data of an app: copied before another form of them comes, put back, removed. The app wrote all of it, so no link in it is ever followed: folders
- * are walked by their open handles, files are opened without following, and what is neither stays behind.
+ * The data of an app: copied before another form of them comes, put back, removed. The app wrote all of it, so no link
+ * in it is ever followed: folders are walked by their open handles, files are opened without following, and what is
+ * neither stays behind.
  */
 import { randomUUID } from 'node:crypto';
 import { constants as fs } from 'node:fs';
@@ -79,8 +80,9 @@ export class AppData {
   }
 
   /**
-   * Everything that was the app's: data, cache, copies, configuration. What belongs to a user of its own cannot be removed, but goes from its place:
-   * resolves with where it waits for the supervisor, absolute; undefined where all is gone.
+   * Everything that was the app's: data, cache, copies, configuration. What belongs to a user of its own cannot be
+   * removed, but goes from its place: resolves with where it waits for the supervisor, absolute; undefined where all is
+   * gone.
    */
   async purge(id: string): Promise<string | undefined> {
     const folder = this.folder(id);

@@ -36,7 +36,10 @@ export async function checkRuntime({ id, runtime, exec }: AppManifest, path: str
   throw refuse(program, `it is in none of ${path}`);
 }
 
-/** Is there room for its code, of which all that was unpacked has its room already, and for a copy of its data? Throws STORAGE_FULL before anything is touched. */
+/**
+ * Is there room for its code, of which all that was unpacked has its room already, and for a copy of its data? Throws
+ * STORAGE_FULL before anything is touched.
+ */
 export async function checkSpace(place: string, unpacked: number, copied: number): Promise<void> {
   const { bavail, bsize } = await statfs(place);
   const free = bavail * bsize;

@@ -1,7 +1,7 @@
 /** Installing and updating as a change. Before the list names a version nothing has happened; what fails after that is taken back whole. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { CoreError, callerName, reasonOf } from '@device-core/plugin-api';
+import { CoreError, callerName, maybe, reasonOf } from '@device-core/plugin-api';
 import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/inside/consent';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import type { ActSubject, Consent } from '@device-core/plugin-api/services/prompts';
@@ -206,8 +206,7 @@ export class Installation implements ChangeMaker {
       installedAt: entry.installedAt,
       outcome,
       same: before?.installedAt === entry.installedAt,
-      ...(before ? { before } : {}),
-      ...(kept ? { kept } : {}),
+      ...maybe({ before, kept }),
       ran: status !== undefined && !['stopped', 'failed', 'quarantined'].includes(status.state),
       consents: (await optional.consents?.of(app)) ?? [],
     };
@@ -249,8 +248,7 @@ export class Installation implements ChangeMaker {
       : undefined;
     return {
       app: manifest,
-      ...(former ? { former } : {}),
-      ...(signedBy === undefined ? {} : { signer: signedBy }),
+      ...maybe({ former, signer: signedBy }),
       skuGrants: (await device()).grants,
       ms: config.consentMs,
     };
@@ -314,7 +312,7 @@ export class Installation implements ChangeMaker {
         id: app,
         version,
         ...(before ? { former: before.version } : {}),
-        ...(outcome.signer === undefined ? {} : { signer: outcome.signer }),
+        ...maybe({ signer: outcome.signer }),
       });
     if (!(await this.#isToRun(data))) return;
     await this.#keep(data, change, await startFault(this.#parts, app, version));

@@ -1,5 +1,6 @@
 /** `installed.yaml`, the one truth about apps that were installed: what is in it, and how it is read. Pure. */
 
+import { maybe } from '@device-core/plugin-api';
 import { isMap, openList, wrongVersion } from '@device-core/plugin-api/inside/installed';
 import type { Consent } from '@device-core/plugin-api/services/prompts';
 import type { ListKind } from '../shared/package-store/list-file.ts';
@@ -74,7 +75,7 @@ export const APP_LIST: ListKind<Installed> = {
 };
 
 export function versionOf({ version, hash, name, dataVersion, signer }: AppVersion): AppVersion {
-  return { version, hash, name, dataVersion, ...(signer === undefined ? {} : { signer }) };
+  return { version, hash, name, dataVersion, ...maybe({ signer }) };
 }
 
 /** Versions whose code is needed. */
@@ -84,7 +85,7 @@ export function versionsOf({ former, ...live }: AppEntry): readonly AppVersion[]
 
 /** The memory of an app whose data stay for a while. */
 export function retainedOf({ version, dataVersion, signer }: AppEntry, now: number, days: number): Retained {
-  return { version, dataVersion, until: now + days * DAY_MS, ...(signer === undefined ? {} : { signer }) };
+  return { version, dataVersion, until: now + days * DAY_MS, ...maybe({ signer }) };
 }
 
 /** Reads the text of the file. Throws STATE_CORRUPT with the line, STATE_NEWER. */

@@ -1,6 +1,6 @@
 /** apps.install, update, rollback, remove, switch, installed, upload. What takes long is a change. */
 
-import { CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
+import { CoreError, type CoreErrorCode, callerName, maybe } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { ChangeRequest } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
@@ -310,7 +310,7 @@ async function subjectOf({ store, apps }: Parts, id: string): Promise<ActSubject
   );
   return {
     id,
-    ...(title === undefined ? {} : { title }),
+    ...maybe({ title }),
     ...(entry ? { version: entry.version, signer: (await store.signerOf(id)) ?? null } : {}),
   };
 }
@@ -326,7 +326,7 @@ async function listing({ store }: Parts): Promise<object> {
         version,
         until,
         bytes: await store.data.bytes(id),
-        ...(signer === undefined ? {} : { signer }),
+        ...maybe({ signer }),
       })),
     ),
     disabled: installed.disabled,
@@ -344,8 +344,7 @@ function view(id: string, entry: AppEntry, { disabled, uids }: Installed): objec
     dataVersion,
     installedAt,
     enabled: !disabled.includes(id),
-    ...(signer === undefined ? {} : { signer }),
-    ...(uid === undefined ? {} : { uid }),
+    ...maybe({ signer, uid }),
     ...(former ? { former: { version: former.version, hash: former.hash, dataVersion: former.dataVersion } } : {}),
   };
 }

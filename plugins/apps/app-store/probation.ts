@@ -24,7 +24,10 @@ export async function startFault({ apps }: Parts, id: string, version: string): 
   return status.state === 'running' ? undefined : (fault(status) ?? `it ${stateText(status.state)}`);
 }
 
-/** Resolves when the time is over, or as soon as it cannot be kept, with the reason. What somebody stops meanwhile is not held against it. */
+/**
+ * Resolves when the time is over, or as soon as it cannot be kept, with the reason. What somebody stops meanwhile is
+ * not held against it.
+ */
 export async function probationFault({ apps, scope, config }: Parts, id: string): Promise<string | undefined> {
   const found = Promise.withResolvers<string | undefined>();
   using _ = apps.onChange((status) => {

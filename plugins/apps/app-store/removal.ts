@@ -1,6 +1,6 @@
 /** Removing an app as a change. Its data stay for a while unless they are purged. */
 
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import { without } from '../shared/package-store/list-file.ts';
 import { ignoreMissing } from './installation.ts';
@@ -17,7 +17,7 @@ export interface RemovalData extends ChangeData {
 export function removalOf(app: string, purge: boolean, { apps, retained }: Installed): RemovalData {
   const entry = apps[app];
   if (!entry && !(purge && retained[app])) throw new CoreError('APP_NOT_FOUND', { app });
-  return { app, purge, ...(entry ? { entry } : {}) };
+  return { app, purge, ...maybe({ entry }) };
 }
 
 export const removalMaker = ({ store, apps, config, optional, publish }: Parts): ChangeMaker => ({
@@ -62,7 +62,7 @@ export const removalMaker = ({ store, apps, config, optional, publish }: Parts):
     const removed = { id: app, ...(entry ? { version: entry.version } : {}), purged: purge && remains === undefined };
     publish('app.removed', removed);
     const until = store.installed.retained[app]?.until;
-    return { result: { ...removed, ...(until ? { until } : {}), ...(remains === undefined ? {} : { remains }) } };
+    return { result: { ...removed, ...(until ? { until } : {}), ...maybe({ remains }) } };
   },
 
   async undo(step, data) {

@@ -1,7 +1,7 @@
 /** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/pending-state';
@@ -74,7 +74,7 @@ export class PackageStore implements AppStore {
     const apps = Object.entries(this.installed.apps).map(([id, entry]): StoredApp => {
       const { version, hash, dataFrom } = entry;
       const folder = this.code.folderOf(id, entry);
-      return { id, version, hash, folder, ...(dataFrom === undefined ? {} : { dataFrom }) };
+      return { id, version, hash, folder, ...maybe({ dataFrom }) };
     });
     return { apps, off: this.installed.disabled };
   }
@@ -128,7 +128,10 @@ export class PackageStore implements AppStore {
     });
   }
 
-  /** Its data can be read and removed from now until it starts again. Nothing of the app runs meanwhile. Throws WARDEN_REFUSED, UNAVAILABLE. */
+  /**
+   * Its data can be read and removed from now until it starts again. Nothing of the app runs meanwhile. Throws
+   * WARDEN_REFUSED, UNAVAILABLE.
+   */
   async release(id: string): Promise<void> {
     await this.#parts.supervisor()?.release(id);
   }
@@ -140,7 +143,10 @@ export class PackageStore implements AppStore {
     });
   }
 
-  /** Removes everything that was the app's. Resolves with where the rest waits that belongs to a user of its own; undefined where nothing is left. */
+  /**
+   * Removes everything that was the app's. Resolves with where the rest waits that belongs to a user of its own;
+   * undefined where nothing is left.
+   */
   async purge(id: string): Promise<string | undefined> {
     const place = await this.data.purge(id);
     if (place === undefined) return undefined;

@@ -25,8 +25,8 @@ const CLASSES: readonly CapabilityClass[] = ['normal', 'sensitive', 'oem'];
 export const ROTATION_FILE = 'app.rotate';
 
 /**
- * Fingerprint of the trusted key that signed the package in the folder; undefined where it is unsigned and may be. What a trusted key signed wrongly is
- * refused also where unsigned apps are taken. Throws SIGNATURE_INVALID.
+ * Fingerprint of the trusted key that signed the package in the folder; undefined where it is unsigned and may be. What
+ * a trusted key signed wrongly is refused also where unsigned apps are taken. Throws SIGNATURE_INVALID.
  */
 export async function signerOf(
   manifest: AppManifest,

@@ -45,9 +45,10 @@ interface Places {
 }
 
 /**
- * The apps that are there: those that are tried, then those of the named folders, then those of the store, then those of `<installed>/<id>/app.yaml`. A named folder stands
- * before an app of the store unless that one is newer: so apps of the image are the floor, and a developer's folder is what runs. Where two have the
- * same id or name otherwise the first one counts. A manifest that cannot be used any more leaves the last good one in force (decisions D7a).
+ * The apps that are there: those that are tried, then those of the named folders, then those of the store, then those
+ * of `<installed>/<id>/app.yaml`. A named folder stands before an app of the store unless that one is newer: so apps of
+ * the image are the floor, and a developer's folder is what runs. Where two have the same id or name otherwise the
+ * first one counts. A manifest that cannot be used any more leaves the last good one in force (decisions D7a).
  */
 export async function scanApps(places: Places, stored: readonly StoredApp[]): Promise<Catalog> {
   const { folders, installed, reader, lastGood } = places;

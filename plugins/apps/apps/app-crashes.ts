@@ -8,6 +8,7 @@ import {
   CrashPolicy,
   type CrashState,
   type Logger,
+  maybe,
   reasonOf,
 } from '@device-core/plugin-api';
 import { replaceFileSync } from '@device-core/plugin-api/durable';
@@ -81,7 +82,7 @@ export class AppCrashes {
       boot: bootId(),
       at: sinceBoot(),
       hash: hashOf(manifest),
-      ...(quarantine === undefined ? {} : { quarantine }),
+      ...maybe({ quarantine }),
     };
     this.#isKept = true;
     this.#try(() => {

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { AppStatus } from '@device-core/plugin-api/services/apps';
 import type { ComponentHealth, ComponentStatus } from '@device-core/plugin-api/services/health';
 import type { App } from './app.ts';
@@ -53,5 +54,5 @@ function ownWord(app: App, status: AppStatus): ComponentHealth {
     return { status: 'waiting', code: 'no-session', message: 'its socket is not connected' };
   const word = STATUSES.find((known) => known === status.health?.status) as ComponentStatus | undefined;
   const message = status.health?.message;
-  return { status: word ?? 'okay', ...(message === undefined ? {} : { message }) };
+  return { status: word ?? 'okay', ...maybe({ message }) };
 }

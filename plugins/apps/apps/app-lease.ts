@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { reasonOf } from '@device-core/plugin-api';
+import { maybe, reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import type { AppLeftOut, AppManifest } from '@device-core/plugin-api/services/apps';
 import type { FunctionLeftOut } from '@device-core/plugin-api/services/functions';
@@ -40,7 +40,7 @@ export class AppLease {
     const { id, name } = this.#manifest;
     await grants.set({ kind: 'app', id }, decision.granted);
     const token = await identity.issue(id);
-    const { path: rpc } = await appSockets.open({ id, name, ...(uid === undefined ? {} : { uid }) });
+    const { path: rpc } = await appSockets.open({ id, name, ...maybe({ uid }) });
     await this.describeConfig();
     await this.registerFunctions();
     const { http, url } = await this.#addresses();
@@ -50,7 +50,7 @@ export class AppLease {
       folder === undefined
         ? { folder: http, socket: http }
         : { folder, socket: join(folder, basename(http)), usual: http };
-    return { token, addresses: { rpc, shared, ...(url === undefined ? {} : { url }) } };
+    return { token, addresses: { rpc, shared, ...maybe({ url }) } };
   }
 
   /** A run is over, another may follow: the token is void, nothing else. */
@@ -68,7 +68,7 @@ export class AppLease {
     if (hosts.length === 0) return this.#closeWayOut();
     try {
       if (!this.#context.optional.egress) throw new Error('plugin egress is not there');
-      await this.#context.optional.egress.open({ id, name, hosts, ...(uid === undefined ? {} : { uid }) });
+      await this.#context.optional.egress.open({ id, name, hosts, ...maybe({ uid }) });
       // The supervisor opens the way where the Core has no right to: before each start, and now.
       if (again) await this.#context.appSupervisor.prepare(spec);
     } catch (thrown) {

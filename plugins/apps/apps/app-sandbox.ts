@@ -15,8 +15,8 @@ export function besideOf(program: string, folder: string): readonly string[] {
 }
 
 /**
- * The shared socket once more, in a folder that holds nothing else: a sandbox that shows the folder shows the socket, also when it was made anew. Undefined
- * where it is not there, or on another file system.
+ * The shared socket once more, in a folder that holds nothing else: a sandbox that shows the folder shows the socket,
+ * also when it was made anew. Undefined where it is not there, or on another file system.
  */
 export async function shareSocket(path: string, run: string): Promise<string | undefined> {
   const folder = join(run, 'shared');

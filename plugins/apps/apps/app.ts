@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { afterOwnTime, type Clock, CoreError, reasonOf, type Spent, spentText } from '@device-core/plugin-api';
+import { afterOwnTime, type Clock, CoreError, maybe, reasonOf, type Spent, spentText } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
 import type { GuestEnd, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
@@ -137,11 +137,11 @@ export class App {
       ...(reason === undefined ? {} : { reason: this.#isTroubled ? this.#withOutput(reason) : reason }),
       ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
       ...(pid ? { pid } : {}),
-      ...(this.#lastEnd ? { lastEnd: this.#lastEnd } : {}),
+      ...maybe({ lastEnd: this.#lastEnd }),
       capabilities: this.grants.decision.granted,
       denied: this.grants.decision.denied,
       leftOut: this.#lease.leftOut,
-      ...(this.#health ? { health: this.#health } : {}),
+      ...maybe({ health: this.#health }),
     };
   }
 
@@ -162,7 +162,10 @@ export class App {
     });
   }
 
-  /** As stop() and start(), but its functions stay: whoever calls one meanwhile waits for the new run. A stop that comes meanwhile holds. */
+  /**
+   * As stop() and start(), but its functions stay: whoever calls one meanwhile waits for the new run. A stop that comes
+   * meanwhile holds.
+   */
   restart(reason: string): Promise<void> {
     return this.#turns.takeToStop(async () => {
       if (this.#state !== 'stopped') await this.#end(reason, 'stopped', () => this.#lease.voidToken());
@@ -207,7 +210,7 @@ export class App {
   }
 
   reportHealth(status: string, message: string | undefined): void {
-    this.#health = { status, ...(message === undefined ? {} : { message }), at: this.#clock.now() };
+    this.#health = { status, ...maybe({ message }), at: this.#clock.now() };
     this.heard.now();
   }
 

@@ -1,6 +1,6 @@
 /** apps.describe: what an app says of itself in its app.yaml, and what is decided about each capability that it asks for. */
 
-import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
 import { type Decision, decide } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
@@ -82,10 +82,7 @@ export function describeOperation(
         id,
         version,
         title,
-        ...(description === undefined ? {} : { description }),
-        ...(author === undefined ? {} : { author }),
-        ...(license === undefined ? {} : { license }),
-        ...(events === undefined ? {} : { events }),
+        ...maybe({ description, author, license, events }),
         origin: isTried ? 'trial' : context.stored.has(folder) ? 'package' : 'folder',
         hasSettings: config?.schema !== undefined,
         asks: asks.map((ask) => ({

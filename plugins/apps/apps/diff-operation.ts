@@ -2,7 +2,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import { type Decision, type Difference, decide, difference, grantsOf } from '@device-core/plugin-api/inside/consent';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
@@ -114,7 +114,7 @@ export function diffOperation(
         app: next.id,
         version: next.version,
         title: next.title,
-        ...(next.description === undefined ? {} : { description: next.description }),
+        ...maybe({ description: next.description }),
         ...(former ? { former: former.version } : {}),
         asks: decide({ id: next.id, capabilities: open }, { ...rules, held, whole: next.capabilities }),
         ...more,

@@ -1,4 +1,5 @@
 /** Limits that the system's kernel enforces on the apps of this device, and remedies for those it cannot. */
+import { maybe } from '@device-core/plugin-api';
 import {
   type AppSupervisor,
   ENFORCED,
@@ -42,9 +43,9 @@ export function check({ enforced, reasons }: EnforcementReport, demand: Demand):
     return {
       kind,
       enforced: enforced[kind],
-      ...(least === undefined ? {} : { demanded: least }),
+      ...maybe({ demanded: least }),
       ...(least !== undefined && RANK[enforced[kind]] < RANK[least] ? { lacking: true as const } : {}),
-      ...(enforced[kind] === 'kernel' ? {} : { ...(reason === undefined ? {} : { reason }), remedy: REMEDIES[kind] }),
+      ...(enforced[kind] === 'kernel' ? {} : { ...maybe({ reason }), remedy: REMEDIES[kind] }),
     };
   });
 }

@@ -4,8 +4,8 @@ import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { reasonOf } from '@device-core/plugin-api';
 
 /**
- * Path of the program: a file of the app's folder where the command has a slash or such a file exists, the Core's own `node`, or the first one in the
- * search path. Rejects with the reason.
+ * Path of the program: a file of the app's folder where the command has a slash or such a file exists, the Core's own
+ * `node`, or the first one in the search path. Rejects with the reason.
  */
 export async function findProgram(command: string, folder: string, searchPath: string): Promise<string> {
   const own = resolve(folder, command);

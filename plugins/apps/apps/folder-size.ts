@@ -13,7 +13,10 @@ export interface FolderSize {
 /** A file system has room for so many files and folders, empty ones too: each counts as one block at least. */
 export const ENTRY_BYTES = 4_096;
 
-/** Sum of what all below it takes, links not followed. Bounded: after so many entries it is at least that. Never rejects for what goes meanwhile. */
+/**
+ * Sum of what all below it takes, links not followed. Bounded: after so many entries it is at least that. Never rejects
+ * for what goes meanwhile.
+ */
 export async function folderSize(folder: string, most = 100_000): Promise<FolderSize> {
   const waiting = [folder];
   let [bytes, entries] = [0, 0];

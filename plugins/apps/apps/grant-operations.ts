@@ -8,6 +8,7 @@ import {
   classOf,
   describeCapability,
   implies,
+  maybe,
   unknownCapability,
 } from '@device-core/plugin-api';
 import { answersAbout, decide, itemOf, rulingOf, skuGrantLine } from '@device-core/plugin-api/inside/consent';
@@ -42,7 +43,7 @@ export function grantOperations(supervisor: Supervisor, context: AppContext): re
     const rules = { ...context.consents.rulesFor(id), skuGrants: context.device.grants, whole: capabilities };
     const signer = await context.stored.signerOf(id);
     const what = decide({ id, capabilities: asked }, rules).map(itemOf);
-    return { id, title, version, what, ...(signer === undefined ? {} : { signer }) };
+    return { id, title, version, what, ...maybe({ signer }) };
   };
   const operation = (
     verb: 'grant' | 'revoke',

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/inside/app-spec';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppContext } from './app-context.ts';
@@ -30,15 +31,15 @@ export async function specOfRun(
     beside: besideOf(program, folder),
     path,
     lang,
-    ...(uid === undefined ? {} : { uid }),
+    ...maybe({ uid }),
     run: dirname(addresses.rpc),
     tells: stored.environmentOf(folder),
   });
 }
 
 /**
- * Its own user: that of an installed app, and of every app under systemd, which runs none without. The folder of a developer may be closed to other users;
- * elsewhere such an app has the Core's user, in a namespace of its own.
+ * Its own user: that of an installed app, and of every app under systemd, which runs none without. The folder of a
+ * developer may be closed to other users; elsewhere such an app has the Core's user, in a namespace of its own.
  */
 export async function userOf(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },

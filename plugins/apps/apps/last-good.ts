@@ -1,4 +1,7 @@
-/** The last manifest of each app folder that could be used: a typo must not stop an app that runs, nor keep it from starting after a restart. */
+/**
+ * The last manifest of each app folder that could be used: a typo must not stop an app that runs, nor keep it from
+ * starting after a restart.
+ */
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';

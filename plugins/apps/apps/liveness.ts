@@ -86,7 +86,10 @@ export class Liveness implements Disposable {
   }
 }
 
-/** Milliseconds that a process, or the one among its descendants that waited longest, waited for a processor since the first call (proc(5), schedstat). */
+/**
+ * Milliseconds that a process, or the one among its descendants that waited longest, waited for a processor since the
+ * first call (proc(5), schedstat).
+ */
 export function processorWait(pid: number): () => number {
   const before = new Map<number, number>();
   let begun = false;

@@ -88,7 +88,10 @@ function uiComplaints({ ui, capabilities }: AppManifest): readonly Complaint[] {
   ];
 }
 
-/** Parts that are right and that this Core has no use for. The list of surfaces is checked against the claims; the surfaces themselves are drawn by operations. */
+/**
+ * Parts that are right and that this Core has no use for. The list of surfaces is checked against the claims; the
+ * surfaces themselves are drawn by operations.
+ */
 export function inactiveParts({ update, ui }: AppManifest): readonly AppLeftOut[] {
   const parts: readonly (readonly [part: string, there: boolean, reason: string])[] = [
     ['update', update !== undefined, 'this Core looks for no new versions by itself yet'],

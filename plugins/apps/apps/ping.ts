@@ -22,8 +22,8 @@ export function pingLimits(
 let count = 0;
 
 /**
- * Asks all sessions of an app. True as soon as one of them has answered, were it with an error; false where there is none to ask. Pending while none
- * has answered.
+ * Asks all sessions of an app. True as soon as one of them has answered, were it with an error; false where there is
+ * none to ask. Pending while none has answered.
  */
 export async function pingApp(
   sockets: AppSockets,

@@ -1,4 +1,4 @@
-import { type Clock, CoreError, type Logger, redact } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, redact } from '@device-core/plugin-api';
 import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { callingApp } from './app-operations.ts';
@@ -54,8 +54,8 @@ export function reportingOperations(
         });
       if (fields && JSON.stringify(fields).length > MAX_FIELDS)
         throw new CoreError('PARAMS_INVALID', { where: 'fields', reason: `at most ${MAX_FIELDS} characters as JSON` });
-      log[level]({ app: id, ...(fields ? { fields } : {}) }, message);
-      const said = redact({ text: message, ...(fields ? { fields } : {}) }) as Pick<OutputLine, 'text' | 'fields'>;
+      log[level]({ app: id, ...maybe({ fields }) }, message);
+      const said = redact({ text: message, ...maybe({ fields }) }) as Pick<OutputLine, 'text' | 'fields'>;
       await app.write({ level, ...said });
       return {};
     },

@@ -1,5 +1,6 @@
 /** apps.sandbox: what a run of an app sees, and what the system is told of it. */
 
+import { maybe } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppSupervisor, EnforcementReport } from '@device-core/plugin-api/services/app-supervisor';
@@ -75,9 +76,9 @@ export function sandboxOperation(
         enforcement,
         bwrap: bwrapCommandOf('bwrap', spec, { seccomp: 3 }),
         unit: unitOf(user, folders),
-        ...(egressUnit === undefined ? {} : { egressUnit }),
+        ...maybe({ egressUnit }),
         apparmor: apparmorOf(spec),
-        ...(problem === undefined ? {} : { problem }),
+        ...maybe({ problem }),
       };
     },
   };

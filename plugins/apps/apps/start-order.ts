@@ -6,8 +6,8 @@ type Ordered = Pick<AppManifest, 'id'> & {
 };
 
 /**
- * Apps that wait for themselves, by id, with the way round: these cannot start at all. One that waits for such an app without being part of the
- * circle is none of them.
+ * Apps that wait for themselves, by id, with the way round: these cannot start at all. One that waits for such an app
+ * without being part of the circle is none of them.
  */
 export function waitingForThemselves(apps: readonly Ordered[]): ReadonlyMap<string, readonly string[]> {
   const byId = new Map(apps.map((app) => [app.id, app]));
@@ -44,8 +44,8 @@ function trace(from: string, before: ReadonlyMap<string, string>): readonly stri
 export type After = ReadonlyMap<string, readonly string[]>;
 
 /**
- * Runs `start` for every app, so many at a time, each after those that it names and that are among them. One that fails to start holds up nobody: it is order
- * only. Circles have to be left out before.
+ * Runs `start` for every app, so many at a time, each after those that it names and that are among them. One that fails
+ * to start holds up nobody: it is order only. Circles have to be left out before.
  */
 export async function startInOrder(
   after: After,

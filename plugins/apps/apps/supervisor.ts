@@ -1,4 +1,4 @@
-import { CoreError, type EventEnvelope } from '@device-core/plugin-api';
+import { CoreError, type EventEnvelope, maybe } from '@device-core/plugin-api';
 import type { SessionInfo } from '@device-core/plugin-api/services/app-sockets';
 import type { AppManifest, AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import { App } from './app.ts';
@@ -128,7 +128,10 @@ export class Supervisor implements Apps {
     else app?.sessionClosed(event.id);
   }
 
-  /** Takes what is there now: apps that went are stopped, those whose manifest changed begin anew, new ones start as their manifest says. */
+  /**
+   * Takes what is there now: apps that went are stopped, those whose manifest changed begin anew, new ones start as
+   * their manifest says.
+   */
   async adopt(catalog: Catalog, startNew: boolean): Promise<void> {
     this.#tellBad(catalog.bad);
     const found = new Map(catalog.apps.map((app) => [app.manifest.id, app]));
@@ -163,8 +166,8 @@ export class Supervisor implements Apps {
   }
 
   /**
-   * Something else is granted now, to one app or to all: those that this means anything to lose what they lost at once and start again with the rest.
-   * One after the other: who comes second waits for what the first began.
+   * Something else is granted now, to one app or to all: those that this means anything to lose what they lost at once
+   * and start again with the rest. One after the other: who comes second waits for what the first began.
    */
   regrant(id?: string): Promise<void> {
     const turn = this.#regranting.then(() => this.#regrant(id));
@@ -242,9 +245,7 @@ export class Supervisor implements Apps {
       app: id,
       name,
       state,
-      ...(reason === undefined ? {} : { reason }),
-      ...(complaint === undefined ? {} : { complaint }),
-      ...(app.crashPlace === undefined ? {} : { crash: app.crashPlace }),
+      ...maybe({ reason, complaint, crash: app.crashPlace }),
     };
     this.#options.publish(event, status.reason);
     this.#tell(status);

@@ -1,4 +1,7 @@
-/** Apps that their author tries on this device: without a signature, over whatever is installed, until the trial is ended or the Core starts again. */
+/**
+ * Apps that their author tries on this device: without a signature, over whatever is installed, until the trial is
+ * ended or the Core starts again.
+ */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, newerForm } from '@device-core/plugin-api';
@@ -84,7 +87,10 @@ export class TriedApps {
     return grants.map((capability) => ({ capability, allowed: true, by, at, version }) as Consent);
   }
 
-  /** Checks a package and puts it in its place as a whole. Throws PACKAGE_INVALID, MANIFEST_INVALID, STATE_NEWER and the codes of a disk. */
+  /**
+   * Checks a package and puts it in its place as a whole. Throws PACKAGE_INVALID, MANIFEST_INVALID, STATE_NEWER and the
+   * codes of a disk.
+   */
   take(
     archive: Uint8Array,
     grants: readonly string[],

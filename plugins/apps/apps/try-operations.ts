@@ -1,4 +1,4 @@
-import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
 import { answersAbout, decide, itemOf, mergeAnswers } from '@device-core/plugin-api/inside/consent';
 import { base64Schema, bytesOf, exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppStatus } from '@device-core/plugin-api/services/apps';
@@ -89,7 +89,7 @@ export function tryOperations({
         await tried.sweep(id);
       }
       const { state, reason } = await started(supervisor, id, same);
-      return { id, hash, same, state, ...(reason === undefined ? {} : { reason }) };
+      return { id, hash, same, state, ...maybe({ reason }) };
     },
   };
   const forget: Operation<{ readonly id: string }, object> = {

@@ -41,7 +41,10 @@ export class Book {
     this.#ledger = options.ledger;
   }
 
-  /** Resolves with the id of its line when that is on the disk: only then may anything leave. Throws SERVICE_MISSING and the codes of a disk. */
+  /**
+   * Resolves with the id of its line when that is on the disk: only then may anything leave. Throws SERVICE_MISSING and
+   * the codes of a disk.
+   */
   async write(to: string): Promise<string> {
     const now = this.#scope.clock.monotonic();
     const known = this.#lines.get(to);

@@ -21,8 +21,8 @@ const MOST_TRIED = 4;
 const TRIES = 2;
 
 /**
- * Looks names up, and keeps what leads inside. It asks the servers by itself: the system's own look-up holds a thread that files need, too, for as long as
- * a server is silent.
+ * Looks names up, and keeps what leads inside. It asks the servers by itself: the system's own look-up holds a thread
+ * that files need, too, for as long as a server is silent.
  */
 export class Names {
   readonly #options: NamesOptions;

@@ -26,8 +26,8 @@ function bodyOf(error: CoreError): string {
 }
 
 /**
- * To a request that no parser owns any more (CONNECT), or that could not be read. `listening`: for so long what it goes on to say is thrown away, as
- * who is cut off in the middle of its words does not hear the answer.
+ * To a request that no parser owns any more (CONNECT), or that could not be read. `listening`: for so long what it goes
+ * on to say is thrown away, as who is cut off in the middle of its words does not hear the answer.
  */
 export function refuseSocket(socket: Socket, error: CoreError, listening?: Scope): void {
   const body = bodyOf(error);

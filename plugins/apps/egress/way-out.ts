@@ -192,7 +192,10 @@ export class WayOut implements AsyncDisposable {
     }
   }
 
-  /** A request that is not for a tunnel: it is asked anew, of the host that was checked, and nothing that it says of itself leads elsewhere. */
+  /**
+   * A request that is not for a tunnel: it is asked anew, of the host that was checked, and nothing that it says of
+   * itself leads elsewhere.
+   */
   async #pass(asked: IncomingMessage, response: ServerResponse): Promise<void> {
     const { socket, method = 'GET', url = '', rawHeaders, headers } = asked;
     const connection = this.#connections.get(socket);
@@ -231,7 +234,10 @@ export class WayOut implements AsyncDisposable {
     }
   }
 
-  /** The head of the answer is made of foreign bytes, and an error in a listener would count as a crash of the plugin: each fault becomes an answer here. */
+  /**
+   * The head of the answer is made of foreign bytes, and an error in a listener would count as a crash of the plugin:
+   * each fault becomes an answer here.
+   */
   #answer(
     connection: Connection,
     passed: ClientRequest,

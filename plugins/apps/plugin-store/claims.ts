@@ -37,7 +37,10 @@ export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims
   };
 }
 
-/** Throws SERVICE_DENIED for a claim that is never granted: a contract of the Core's own plugins, or one to stand for a plugin of the Core. */
+/**
+ * Throws SERVICE_DENIED for a claim that is never granted: a contract of the Core's own plugins, or one to stand for a
+ * plugin of the Core.
+ */
 export function checkClaimable({ id, requires = {}, optional = {}, provides = {} }: PluginManifest): void {
   const never = (service: string, reason: string) =>
     new CoreError('SERVICE_DENIED', { plugin: id, service, reason, hint: 'no line of a manifest' });

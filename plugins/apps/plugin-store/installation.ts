@@ -1,7 +1,10 @@
-/** Installing as a change: what is unpacked is checked, put in its place, named in the list, and started. Before the list names it nothing has happened. */
+/**
+ * Installing as a change: what is unpacked is checked, put in its place, named in the list, and started. Before the
+ * list names it nothing has happened.
+ */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import type { Candidate } from './candidate.ts';
@@ -89,7 +92,7 @@ export class Installation implements ChangeMaker {
         const resumed = !this.#underWay.has(change);
         const running = await this.#store.start(String(data.id), Number(data.committedAt), resumed);
         await this.#unstage(change);
-        return { result: { ...(data.outcome as object), ...(running && { running }) } };
+        return { result: { ...(data.outcome as object), ...maybe({ running }) } };
       }
     }
   };

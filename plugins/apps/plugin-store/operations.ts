@@ -1,6 +1,6 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 
-import { type CoreErrorCode, callerName, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
+import { type CoreErrorCode, callerName, maybe, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
@@ -119,7 +119,7 @@ export function storeOperations(
     const endsAt = unproven ? probation.endsAt(id) : undefined;
     const ends = endsAt === undefined ? {} : { probationEndsAt: endsAt };
     const running = await store.running(id);
-    return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends, ...(running && { running }) };
+    return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends, ...maybe({ running }) };
   };
   const list: Operation<never, Listing> = {
     name: 'plugins.installed',
@@ -145,7 +145,7 @@ export function storeOperations(
         rolledBack: await Promise.all(
           Object.entries(rolledBack).map(async ([id, one]) => {
             const running = await store.running(id);
-            return { id, ...one, ...(running && { running }) };
+            return { id, ...one, ...maybe({ running }) };
           }),
         ),
       };
@@ -259,7 +259,7 @@ export function storeOperations(
       const status: { readonly state?: PluginState; readonly reason?: string } =
         (await store.switch(id, enabled)) ?? {};
       const { state, reason } = status;
-      return { id, enabled, ...(state ? { state } : {}), ...(reason ? { reason } : {}) };
+      return { id, enabled, ...maybe({ state }), ...(reason ? { reason } : {}) };
     },
   };
   return { operations: [list, install, remove, rollback, turn], makers: [installation, back] };

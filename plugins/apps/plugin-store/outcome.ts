@@ -1,5 +1,5 @@
 /** What is asked of the store, and what it answers. */
-import type { Isolation, PluginState } from '@device-core/plugin-api';
+import { type Isolation, maybe, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/inside/installed';
 import type { Claims, News } from './claims.ts';
 import type { TrustPolicy } from './trust.ts';
@@ -62,5 +62,5 @@ export interface Admitted {
 }
 
 export function versionOf({ version, hash, isolation, config, granted }: InstalledVersion): InstalledVersion {
-  return { version, hash, isolation, config, ...(granted && { granted }) };
+  return { version, hash, isolation, config, ...maybe({ granted }) };
 }

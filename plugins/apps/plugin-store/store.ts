@@ -1,6 +1,6 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import { moveFolder } from '@device-core/plugin-api/durable';
 import {
   formerOf,
@@ -168,7 +168,7 @@ export class PluginStore {
           version,
           reason,
           outcome,
-          ...(running && { running }),
+          ...maybe({ running }),
         });
       }
       const running = await this.#prove(id, entry, resumed);
@@ -197,8 +197,8 @@ export class PluginStore {
   }
 
   /**
-   * For good, not for this run of the Core. Plugins of the SKU may be meant that do not run now: in safe mode. Throws PLUGIN_CONFLICT for one that
-   * the device cannot do without, CHANGE_UNDONE.
+   * For good, not for this run of the Core. Plugins of the SKU may be meant that do not run now: in safe mode. Throws
+   * PLUGIN_CONFLICT for one that the device cannot do without, CHANGE_UNDONE.
    */
   switch(id: string, enabled: boolean): Promise<PluginStatus | undefined> {
     return this.#parts.state.serial(async () => {
@@ -223,7 +223,10 @@ export class PluginStore {
     });
   }
 
-  /** What a rollback would write: what ran before one on probation, else the last one that was proven. Throws PLUGIN_NOT_FOUND, PLUGIN_CONFLICT. */
+  /**
+   * What a rollback would write: what ran before one on probation, else the last one that was proven. Throws
+   * PLUGIN_NOT_FOUND, PLUGIN_CONFLICT.
+   */
   before(id: string): { readonly from: InstalledPlugin; readonly to: InstalledPlugin } {
     const from = this.#find(id);
     const { enabled, probation } = from;
@@ -302,7 +305,7 @@ export class PluginStore {
     const outcome = await this.#undo(id, entry, reason);
     const { version } = entry;
     const running = await this.running(id);
-    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...(running && { running }) });
+    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...maybe({ running }) });
   }
 
   /** What becomes of a plugin that a start of the Core is about to start. */
@@ -335,7 +338,7 @@ export class PluginStore {
     const status = await this.#status(id);
     if (!status) return undefined;
     const { version, state, reason } = status;
-    return { version, state, ...(reason === undefined ? {} : { reason }) };
+    return { version, state, ...maybe({ reason }) };
   }
 
   async #apply(): Promise<void> {

@@ -16,7 +16,10 @@ export interface TrustPolicy {
   readonly powerfulUnsigned: PowerfulUnsigned;
 }
 
-/** Fingerprint of the trusted key that signed the tree in the folder; undefined where it is unsigned and may be. Throws SIGNATURE_INVALID. */
+/**
+ * Fingerprint of the trusted key that signed the tree in the folder; undefined where it is unsigned and may be. Throws
+ * SIGNATURE_INVALID.
+ */
 export async function signerOf(
   id: string,
   folder: string,
@@ -44,8 +47,9 @@ export interface Verification {
 }
 
 /**
- * The tap of plugin.verify: reads every file again before any of them is imported. Plugins that were not installed are none of its business.
- * Throws PLUGIN_CHANGED, which names the first file that differs, SIGNATURE_INVALID and ISOLATION_UNSUPPORTED.
+ * The tap of plugin.verify: reads every file again before any of them is imported. Plugins that were not installed are
+ * none of its business. Throws PLUGIN_CHANGED, which names the first file that differs, SIGNATURE_INVALID and
+ * ISOLATION_UNSUPPORTED.
  */
 export async function verifyInstalled(
   manifest: PluginManifest,

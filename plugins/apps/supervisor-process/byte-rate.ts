@@ -15,7 +15,10 @@ export class ByteRate {
     this.#level = perSecond * KIB * BURST_S;
   }
 
-  /** True where there was room for so many. Once it is dry a second's worth has to come together first, so that what passes is worth reading. */
+  /**
+   * True where there was room for so many. Once it is dry a second's worth has to come together first, so that what
+   * passes is worth reading.
+   */
   take(bytes: number, now: number): boolean {
     const most = this.perSecond * KIB * BURST_S;
     this.#level = Math.min(most, this.#level + ((now - this.#at) / 1000) * this.perSecond * KIB);

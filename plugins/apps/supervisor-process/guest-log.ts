@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Clock } from '@device-core/plugin-api';
+import { type Clock, maybe } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
@@ -41,8 +41,8 @@ export interface GuestLogOptions {
 }
 
 /**
- * A guest's log file: one JSON object a line, with time and level. It is put aside as `<file>.1` when it is full. A writer waits for the disk:
- * nothing piles up and nothing is lost.
+ * A guest's log file: one JSON object a line, with time and level. It is put aside as `<file>.1` when it is full. A
+ * writer waits for the disk: nothing piles up and nothing is lost.
  */
 export class GuestLog {
   readonly #options: GuestLogOptions;
@@ -80,7 +80,8 @@ export class GuestLog {
     let rest = '';
     const redaction = new StreamRedaction();
     try {
-      // A secret may stand in two pieces of output: what is looked at ends with a line, and where there is no end of one, the last of it waits.
+      // A secret may stand in two pieces of output: what is looked at ends with a line, and where there is no end of
+      // one, the last of it waits.
       for await (const text of output) {
         rest += text;
         for (let cut = await this.#cut(rest); cut > 0; cut = await this.#cut(rest)) {
@@ -101,8 +102,8 @@ export class GuestLog {
     const [msg = '', inside] = hidden ?? [withheld(1)];
     const fields = inside === undefined ? undefined : (JSON.parse(inside) as OutputLine['fields']);
     const at = this.#options.clock.now();
-    this.#note({ at, level, from: 'log', text: msg, ...(fields && { fields }) });
-    await this.#write(`${JSON.stringify({ level, time: at, msg, ...(fields && { fields }) })}\n`);
+    this.#note({ at, level, from: 'log', text: msg, ...maybe({ fields }) });
+    await this.#write(`${JSON.stringify({ level, time: at, msg, ...maybe({ fields }) })}\n`);
   }
 
   /** The newest lines, the oldest of them first; of a run alone, at most the tails of its streams. */

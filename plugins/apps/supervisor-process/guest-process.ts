@@ -102,7 +102,10 @@ export class GuestProcess {
     signal(this.leader.pid, 'SIGKILL');
   }
 
-  /** SIGTERM to the program, SIGKILL to every process of the guest when the grace is over. Resolves with processes that could not be ended. */
+  /**
+   * SIGTERM to the program, SIGKILL to every process of the guest when the grace is over. Resolves with processes that
+   * could not be ended.
+   */
   async end(graceMs: number): Promise<readonly number[]> {
     if (!this.spawned) return [];
     if (!this.#over && graceMs > 0) {
@@ -122,8 +125,8 @@ export class GuestProcess {
   }
 
   /**
-   * SIGTERM for the program and its group, which inside walls is that of the first process; the processes outside would end the program at once. False while
-   * there is no program that could take it.
+   * SIGTERM for the program and its group, which inside walls is that of the first process; the processes outside would
+   * end the program at once. False while there is no program that could take it.
    */
   #ask(): boolean {
     const { pid } = this.leader;

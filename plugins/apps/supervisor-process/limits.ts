@@ -7,8 +7,8 @@ const PRLIMIT = '/usr/bin/prlimit';
 const MIB = 1024 * 1024;
 
 /**
- * Words before a command: limits of processes that hold for all that a guest starts (setrlimit(2)). No limit of address space: Node reserves far more than
- * it takes. Empty where the program is not there.
+ * Words before a command: limits of processes that hold for all that a guest starts (setrlimit(2)). No limit of address
+ * space: Node reserves far more than it takes. Empty where the program is not there.
  */
 export async function limitWords({ limits, uid }: Pick<AppSpec, 'limits' | 'uid'>): Promise<readonly string[]> {
   const there = await access(PRLIMIT, constants.X_OK).then(

@@ -1,6 +1,6 @@
 /** Lines of an app's output as entries of its log: with the time of arrival and a level. Pure. */
 
-import { redact } from '@device-core/plugin-api';
+import { maybe, redact } from '@device-core/plugin-api';
 import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
 
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
@@ -34,7 +34,10 @@ const LEVELS: Readonly<Record<string, OutputLevel>> = {
   fatal: 'fatal',
 };
 
-/** A line of stdout is `info`, of stderr `warn`. A JSON object with `level` and `msg` or `message` keeps its level; its own time is not believed. */
+/**
+ * A line of stdout is `info`, of stderr `warn`. A JSON object with `level` and `msg` or `message` keeps its level; its
+ * own time is not believed.
+ */
 export function entryOf(line: string, from: Exclude<OutputStream, 'log'>, time: number): OutputEntry {
   const plain: OutputEntry = { level: from === 'stdout' ? 'info' : 'warn', time, msg: line, from };
   const said = line.startsWith('{') ? parsed(line) : undefined;
@@ -54,8 +57,7 @@ export function lineOf({ level, time, msg, from, fields }: OutputEntry, run?: st
     level: level === 'fatal' ? 'error' : level,
     from,
     text: msg,
-    ...(run === undefined ? {} : { run }),
-    ...(fields && { fields }),
+    ...maybe({ run, fields }),
   };
 }
 
@@ -66,7 +68,7 @@ export function linesOf(text: string): readonly OutputLine[] {
     if (typeof said?.msg !== 'string' || typeof said.time !== 'number' || said.level === undefined) return [];
     const { level, time, msg, fields } = said;
     const from = level === 'debug' || level === 'info' ? 'stdout' : 'stderr';
-    return [lineOf({ level, time, msg, from, ...(fields && { fields }) })];
+    return [lineOf({ level, time, msg, from, ...maybe({ fields }) })];
   });
 }
 

@@ -12,8 +12,8 @@ export async function ownedBy(uid: number | undefined, ...files: readonly string
 }
 
 /**
- * Gives a folder with all that lies in it, where it is not the guest's yet: its files are from a time when it had no user of its own. A file with a second
- * name elsewhere stays as it is, for that may be anybody's.
+ * Gives a folder with all that lies in it, where it is not the guest's yet: its files are from a time when it had no
+ * user of its own. A file with a second name elsewhere stays as it is, for that may be anybody's.
  */
 export async function ownTree(uid: number | undefined, folder: string): Promise<void> {
   if (uid === undefined || (await lstat(folder)).uid === uid) return;

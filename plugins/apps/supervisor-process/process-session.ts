@@ -48,9 +48,9 @@ function childOf(parent: number): number | undefined {
 }
 
 /**
- * Every process that is left of a guest: those of its session, whatever groups they made, those below its first process, and those that made a session of
- * their own but still have its home, which is its data folder and nobody else's. Where the leader has gone long ago its id may have been given again: then
- * the home alone decides.
+ * Every process that is left of a guest: those of its session, whatever groups they made, those below its first
+ * process, and those that made a session of their own but still have its home, which is its data folder and nobody
+ * else's. Where the leader has gone long ago its id may have been given again: then the home alone decides.
  */
 export function membersOf(leader: SessionLeader, home: string, age: 'recent' | 'old'): number[] {
   const first = readProcess(leader.pid);
@@ -91,7 +91,8 @@ export async function killSession(
   age: 'recent' | 'old',
 ): Promise<readonly number[]> {
   const end = clock.monotonic() + deadlineMs;
-  // A process that is about to end has no environment any more, and perhaps no leader above it: who was a member once is one until it has gone.
+  // A process that is about to end has no environment any more, and perhaps no leader above it: who was a member once
+  // is one until it has gone.
   const known = new Map<number, string>();
   for (;;) {
     for (const pid of membersOf(leader, home, age)) known.set(pid, readProcess(pid)?.startTime ?? '');

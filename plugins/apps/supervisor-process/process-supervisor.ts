@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import type {
@@ -144,7 +144,7 @@ export class ProcessSupervisor implements AppSupervisor {
       ? identity.launched({
           app: spec.id,
           pid: process.leader.pid,
-          ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+          ...maybe({ uid: spec.uid }),
         })
       : Promise.resolve();
     if (process.spawned) records.write(name, process.leader, homeOf(spec));
@@ -308,7 +308,7 @@ export class ProcessSupervisor implements AppSupervisor {
 
   #told({ guest, process }: Run): GuestRun {
     const { pid } = process;
-    return { ...guest, ...(pid === undefined ? {} : { pid }) };
+    return { ...guest, ...maybe({ pid }) };
   }
 
   #find(run: string): Run {
@@ -334,8 +334,8 @@ export class ProcessSupervisor implements AppSupervisor {
 }
 
 /**
- * A Core that is not root can give nobody a user: the guest has the Core's, in a separate namespace. Without bubblewrap its folders would have to be
- * passable for every user of the system.
+ * A Core that is not root can give nobody a user: the guest has the Core's, in a separate namespace. Without bubblewrap
+ * its folders would have to be passable for every user of the system.
  */
 function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {
   return spec;

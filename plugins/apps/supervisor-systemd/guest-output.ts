@@ -1,4 +1,4 @@
-import type { Clock } from '@device-core/plugin-api';
+import { type Clock, maybe } from '@device-core/plugin-api';
 import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
 import type { Journal } from './journal.ts';
 import type { JournalLine } from './journal-line.ts';
@@ -143,7 +143,7 @@ export class GuestOutput {
     const { runs, secrets } = this.#guest(unit);
     const known = invocation === undefined ? runAt([...runs.values()], line.at) : runs.get(invocation)?.run;
     const text = secrets.reduce((all, secret) => all.replaceAll(secret, '[redacted]'), line.text);
-    return { ...line, text, ...(known === undefined ? {} : { run: known }) };
+    return { ...line, text, ...maybe({ run: known }) };
   }
 
   #guest(unit: string): Guest {

@@ -7,7 +7,10 @@ export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCAT
 
 export interface JournalLine {
   readonly line: OutputLine;
-  /** Which start of a unit wrote it; empty for a line of its owner, undefined where the journal could not tell: the program had ended before it looked. */
+  /**
+   * Which start of a unit wrote it; empty for a line of its owner, undefined where the journal could not tell: the
+   * program had ended before it looked.
+   */
   readonly invocation: string | undefined;
 }
 

@@ -22,7 +22,10 @@ export class Remains {
     this.#warden = warden;
   }
 
-  /** Resolves with whether there was something. Throws WARDEN_REFUSED, UNAVAILABLE, and the codes of a disk: then it stays, and /health tells it. */
+  /**
+   * Resolves with whether there was something. Throws WARDEN_REFUSED, UNAVAILABLE, and the codes of a disk: then it
+   * stays, and /health tells it.
+   */
   sweep(): Promise<boolean> {
     const turn = this.#turn.then(() => this.#sweep());
     this.#turn = turn.catch(() => undefined); // whoever asked is told

@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, CoreError, type Logger, reasonOf, settlesWithin } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
 import type {
   AppSupervisor,
@@ -100,7 +100,7 @@ export class SystemdSupervisor implements AppSupervisor {
     this.#runs.set(run, { unit, cpuPercent: spec.limits.cpuPercent });
     this.#forgetOver();
     // Known by its user before it could reach anybody.
-    await identity.launched({ app: spec.id, ...(spec.uid === undefined ? {} : { uid: spec.uid }) });
+    await identity.launched({ app: spec.id, ...maybe({ uid: spec.uid }) });
     const since = clock.now();
     try {
       await warden.ask({ verb: 'start', name: spec.name });
@@ -222,8 +222,8 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   /**
-   * The unit before its next start. With a Core that is restarted systemd starts again what is bound to it, as soon as the Core is ready and without
-   * being asked: such a run, which has no token, is ended first.
+   * The unit before its next start. With a Core that is restarted systemd starts again what is bound to it, as soon as
+   * the Core is ready and without being asked: such a run, which has no token, is ended first.
    */
   async #attend(run: string, unit: string): Promise<UnitRun> {
     const options = { name: shortOf(unit), unit: `${unit}.service`, bus: this.#options.bus };

@@ -24,8 +24,9 @@ const OWN_CODES = { first: 200, last: 245 } as const;
 const BY_SIGNAL = ['signal', 'core-dump'];
 
 /**
- * How a unit ended, by the properties of its service (org.freedesktop.systemd1.Service). `ran`: it was seen that its program was executed. systemd looks at
- * the end of a program before it looks whether that was executed: one that ended at once is never active.
+ * How a unit ended, by the properties of its service (org.freedesktop.systemd1.Service). `ran`: it was seen that its
+ * program was executed. systemd looks at the end of a program before it looks whether that was executed: one that ended
+ * at once is never active.
  */
 export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, stopped: boolean): GuestEnd {
   const result = String(service.get('Result') ?? '');

@@ -16,8 +16,8 @@ export interface UnitRunOptions {
 }
 
 /**
- * One run of a unit, from before its start to its end. systemd tells of each change with its values, and they are kept: it forgets a unit as soon as that has
- * ended in peace.
+ * One run of a unit, from before its start to its end. systemd tells of each change with its values, and they are kept:
+ * it forgets a unit as soon as that has ended in peace.
  */
 export class UnitRun {
   readonly options: UnitRunOptions;

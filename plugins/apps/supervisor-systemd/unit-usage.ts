@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
 import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
 
@@ -14,7 +15,7 @@ export function usageOf(service: ReadonlyMap<string, DBusValue>): GuestUsage {
   const [read, written] = [number('IOReadBytes'), number('IOWriteBytes')];
   return {
     memory: number('MemoryCurrent') ?? 0,
-    ...(peak === undefined ? {} : { memoryPeak: peak }),
+    ...maybe({ memoryPeak: peak }),
     cpuMs: Math.round((number('CPUUsageNSec') ?? 0) / 1e6),
     tasks: number('TasksCurrent') ?? 0,
     ...(read === undefined && written === undefined ? {} : { ioBytes: (read ?? 0) + (written ?? 0) }),

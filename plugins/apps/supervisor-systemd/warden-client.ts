@@ -23,7 +23,10 @@ export class WardenClient {
     this.#scope = scope;
   }
 
-  /** Throws WARDEN_REFUSED with its reason, and UNAVAILABLE where it could not be asked, did not get to an answer or was hindered by the system. */
+  /**
+   * Throws WARDEN_REFUSED with its reason, and UNAVAILABLE where it could not be asked, did not get to an answer or was
+   * hindered by the system.
+   */
   async ask(request: WardenRequest): Promise<unknown> {
     const subject =
       'spec' in request

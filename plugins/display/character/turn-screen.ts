@@ -1,6 +1,6 @@
 /** The screen of a turn: it comes with the wake phrase, follows the turn, and goes when the answer can have been read. */
 
-import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { Display } from '@device-core/plugin-api/services/display';
 import type { Intents } from '@device-core/plugin-api/services/intents';
@@ -128,8 +128,7 @@ export class TurnScreen {
       const { heard, said, stage, outcome, plan } = found;
       const { phase } = this.#view;
       this.#change({
-        ...(heard !== undefined && { heard }),
-        ...(stage !== undefined && { stage }),
+        ...maybe({ heard, stage }),
         ...(said !== undefined && phase !== 'thinking' && { said }),
         outcome,
       });

@@ -1,5 +1,5 @@
 /** Which surfaces are cards: laid out by the theme, and again when theme, text scale, language, renderer or page are others. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import {
   type Card,
   cardScene,
@@ -100,7 +100,7 @@ export class Cards {
         throw error;
       }
     };
-    return cardScene(card, { theme, textScale, locale, measure, now: world.now(), page, ...(turned && { turned }) });
+    return cardScene(card, { theme, textScale, locale, measure, now: world.now(), page, ...maybe({ turned }) });
   }
 }
 

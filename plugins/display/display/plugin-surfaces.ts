@@ -1,5 +1,5 @@
 /** The service `display` as each plugin sees it: its own surfaces, in the layers that are its own. */
-import { CoreError, FOR_USER, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
+import { CoreError, FOR_USER, maybe, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
 import { imageSize } from '@device-core/plugin-api/scene';
 import type { Display, PluginSurface, SurfaceInput } from '@device-core/plugin-api/services/display';
 import { LAYERS } from '@device-core/plugin-api/services/renderer';
@@ -104,8 +104,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
       scene,
       modal: modal === true || layer === 'prompt',
       sensitive: sensitive === true,
-      ...(box && { box }),
-      ...(fadeMs !== undefined && { fadeMs }),
+      ...maybe({ box, fadeMs }),
     });
   }
 

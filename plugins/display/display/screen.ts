@@ -1,6 +1,6 @@
 /** The one screen: what its parts share. */
 
-import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, type Scope } from '@device-core/plugin-api';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
@@ -358,10 +358,9 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     this.#become({
       power,
       brightness,
-      ...(app !== undefined && { app }),
-      ...(renderer !== undefined && { renderer }),
+      ...maybe({ app, renderer }),
       ...(panel && { panel: panel.driver }),
-      ...(problem !== undefined && { problem }),
+      ...maybe({ problem }),
     });
     const { glass } = this.link;
     if (glass && glass !== this.#glass) this.#listeners.tell('panel', glass.info);

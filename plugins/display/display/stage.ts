@@ -1,6 +1,7 @@
 /**
- * Brings tree, renderer and panel together: opens the first renderer that is well on the panel that is there, tells it what changed, and opens the
- * next one with the whole tree when it fails. There is one opening at a time, and one call of apply() in flight.
+ * Brings tree, renderer and panel together: opens the first renderer that is well on the panel that is there, tells it
+ * what changed, and opens the next one with the whole tree when it fails. There is one opening at a time, and one call
+ * of apply() in flight.
  */
 import { CoreError, type Logger, type Scope, settlesWithin } from '@device-core/plugin-api';
 import type { PanelInfo } from '@device-core/plugin-api/services/panel';

@@ -1,6 +1,6 @@
 /** Composed tree of all surfaces, for any renderer. A renderer gets the changes since its last patch, or the whole tree. */
 
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import {
   PANEL_UNITS,
   patchSceneAt,
@@ -199,7 +199,7 @@ export class Tree {
     return {
       surroundings: this.#surroundings,
       character: this.#pose,
-      ...(figure && { figure }),
+      ...maybe({ figure }),
       set: this.rows.map(({ surface }) => surface),
     };
   }
@@ -224,13 +224,12 @@ export class Tree {
     const news = this.#news;
     this.#told();
     return {
-      ...(news.surroundings && { surroundings: news.surroundings }),
+      ...maybe({ surroundings: news.surroundings }),
       ...(remove.length > 0 && { remove }),
       ...(set.length > 0 && { set }),
       ...(patch.length > 0 && { patch }),
       ...(place.length > 0 && { place }),
-      ...(news.character && { character: news.character }),
-      ...(news.figure && { figure: news.figure }),
+      ...maybe({ character: news.character, figure: news.figure }),
     };
   }
 
@@ -265,7 +264,7 @@ function placeOf({ id, box, opacity = 1, fadeMs, hidden = false, fps }: Surface)
     box,
     opacity,
     hidden,
-    ...(fadeMs !== undefined && { fadeMs }),
+    ...maybe({ fadeMs }),
     fps: fps ?? MOST_FPS,
   };
 }

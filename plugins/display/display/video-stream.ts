@@ -1,4 +1,7 @@
-/** display.surface: pixels from an app into a `video` node of its scene. What is not seen is not read, so that a slow panel never buffers. */
+/**
+ * display.surface: pixels from an app into a `video` node of its scene. What is not seen is not read, so that a slow
+ * panel never buffers.
+ */
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import { nodesOf } from '@device-core/plugin-api/scene';

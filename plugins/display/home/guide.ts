@@ -1,5 +1,5 @@
 /** Which of the screens is seen, and the way back. Draws when something that is seen has changed, and never else. */
-import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import { directionOfLocale, type Scene, turnedPage } from '@device-core/plugin-api/scene';
 import type { Display, SurfaceInput } from '@device-core/plugin-api/services/display';
 import type { Surroundings } from '@device-core/plugin-api/services/renderer';
@@ -91,8 +91,7 @@ export class Guide implements Disposable {
     if (phase === 'key' && key === 'home') return void this.home();
     void this.#heed({
       phase,
-      ...(tap === undefined ? {} : { tap }),
-      ...(direction === undefined ? {} : { direction }),
+      ...maybe({ tap, direction }),
     });
   }
 

@@ -1,4 +1,5 @@
 /** A page of the device: the way back, a title, and parts below each other, as many as fit. */
+import { maybe } from '@device-core/plugin-api';
 import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import {
   directed,
@@ -36,7 +37,7 @@ export function wholeScreen(
   return {
     scene: 1,
     title,
-    ...(background === undefined ? {} : { background }),
+    ...maybe({ background }),
     nodes: directed([group], PANEL_UNITS, layout.dir),
   };
 }

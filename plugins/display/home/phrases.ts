@@ -39,7 +39,10 @@ export function addPhrases(intents: Intents, scope: Scope, says: Says): void {
     }
 }
 
-/** A title as it is said, letters of every script with their marks, digits and apostrophes within words; empty where nothing of it can be said. */
+/**
+ * A title as it is said, letters of every script with their marks, digits and apostrophes within words; empty where
+ * nothing of it can be said.
+ */
 const spoken = (title: string): string =>
   title
     .normalize('NFC')

@@ -1,4 +1,7 @@
-/** A button on a line, pure: levels and time go in, what it does comes out. The first edge counts at once; contacts that bounce are waited for after it. */
+/**
+ * A button on a line, pure: levels and time go in, what it does comes out. The first edge counts at once; contacts that
+ * bounce are waited for after it.
+ */
 
 export interface ButtonSettings {
   readonly debounceMs: number;

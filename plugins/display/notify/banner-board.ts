@@ -1,4 +1,5 @@
 /** Banners from being asked for to being dismissed: one is shown, others of its level take turns with it. */
+import { maybe } from '@device-core/plugin-api';
 import type { Notification, SurfaceInput } from '@device-core/plugin-api/services/display';
 import { type Banner, BannerQueue } from './banner-queue.ts';
 import { bannerScene, buttonOf, DISMISS } from './banner-scene.ts';
@@ -76,10 +77,7 @@ export class BannerBoard {
         count: banner.version,
         at: known?.at ?? host.clock.now(),
         state: known?.state ?? 'waiting',
-        ...(app !== undefined && { app }),
-        ...(icon !== undefined && { icon }),
-        ...(progress !== undefined && { progress }),
-        ...(buttons !== undefined && { buttons }),
+        ...maybe({ app, icon, progress, buttons }),
       });
     }
     for (const one of dropped) {
@@ -128,7 +126,7 @@ export class BannerBoard {
     this.dismiss(banner.key);
     const { app, id, behalf } = banner;
     if (app === undefined) return;
-    const what = { app, own: behalf !== true, ...(id !== undefined && { id }) };
+    const what = { app, own: behalf !== true, ...maybe({ id }) };
     this.#answered(button ? { ...what, action: 'press', button: button.id } : { ...what, action: 'dismiss' });
   }
 

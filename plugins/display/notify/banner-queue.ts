@@ -1,4 +1,5 @@
 /** Which banner is shown, and which wait. Pure. */
+import { maybe } from '@device-core/plugin-api';
 import { type BannerRequest, LEVELS, type NewBanner } from './request.ts';
 
 export interface Banner extends NewBanner {
@@ -65,7 +66,7 @@ export class BannerQueue {
         : this.#banners.find((one) => one.app === app && one.behalf === behalf && one.id === id);
     if (request.action === 'dismiss') {
       if (known) this.remove(known.key);
-      return { ...(known && { gone: known }), dropped: [] };
+      return { ...maybe({ gone: known }), dropped: [] };
     }
     if (known) {
       const change = request.action === 'show' ? request.asked : request.change;

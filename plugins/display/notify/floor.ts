@@ -1,4 +1,7 @@
-/** When something may be shown: not without a screen, during a voice turn, below a question, or on a dark panel. Its clock stands still but for the last. */
+/**
+ * When something may be shown: not without a screen, during a voice turn, below a question, or on a dark panel. Its
+ * clock stands still but for the last.
+ */
 import type { Clock } from '@device-core/plugin-api';
 
 export type Holder = 'voice' | 'prompt' | 'screen';

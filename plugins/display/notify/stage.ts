@@ -1,4 +1,7 @@
-/** Keeps one surface as it is wanted: one thing at a time comes, changes and goes, each with its motion. Nothing is scheduled while nothing changes. */
+/**
+ * Keeps one surface as it is wanted: one thing at a time comes, changes and goes, each with its motion. Nothing is
+ * scheduled while nothing changes.
+ */
 import { type Clock, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Timeline } from '@device-core/plugin-api/scene';
 import type { Display, PluginSurface } from '@device-core/plugin-api/services/display';

@@ -1,5 +1,5 @@
 /** Toasts from being asked for to being seen: one at a time, each for its time. */
-import type { Clock, PluginHost } from '@device-core/plugin-api';
+import { type Clock, maybe, type PluginHost } from '@device-core/plugin-api';
 import type { Notification } from '@device-core/plugin-api/services/display';
 import type { AppTitles } from './app-titles.ts';
 import type { Floor } from './floor.ts';
@@ -83,8 +83,7 @@ export class Toaster {
       count,
       at: known?.at ?? this.#company.host.clock.now(),
       state: known?.state ?? 'waiting',
-      ...(app !== undefined && { app }),
-      ...(icon !== undefined && { icon }),
+      ...maybe({ app, icon }),
     });
     this.#dropped(dropped);
     this.look();

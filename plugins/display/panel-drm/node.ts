@@ -1,6 +1,6 @@
 /**
- * A card of the kernel, `/dev/dri/card0`, by koffi. Every call that may wait (a mode that is set, a display that is asked, an event that is due) runs in
- * a thread of libuv's pool, never in the caller's.
+ * A card of the kernel, `/dev/dri/card0`, by koffi. Every call that may wait (a mode that is set, a display that is
+ * asked, an event that is due) runs in a thread of libuv's pool, never in the caller's.
  */
 import { open } from 'node:fs/promises';
 import type { DrmCard, DumbBuffer } from './card.ts';

@@ -1,4 +1,7 @@
-/** A connector of a card as the hardware of a panel: two buffers, one of which is seen while the other is painted, changed at the vertical blank. */
+/**
+ * A connector of a card as the hardware of a panel: two buffers, one of which is seen while the other is painted,
+ * changed at the vertical blank.
+ */
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Backlight, PanelHardware } from '@device-core/plugin-api/panel-driver';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';

@@ -66,8 +66,8 @@ export class Framebuffer implements PanelHardware {
   }
 
   /**
-   * Framebuffers over DRM (Linux 6.1) lose a write that lies within one row and ends with it: they take its end for the beginning of the row. So it
-   * begins with the last pixel of the row above, or ends with the first one below.
+   * Framebuffers over DRM (Linux 6.1) lose a write that lies within one row and ends with it: they take its end for the
+   * beginning of the row. So it begins with the last pixel of the row above, or ends with the first one below.
    */
   #span(begin: number, end: number): readonly [begin: number, end: number] {
     const { format, stride, offset, height } = this.layout;

@@ -19,7 +19,10 @@ const FBIOBLANK = 0x4611;
 
 type Ioctl<T> = (fd: number, request: number, argument: T) => Promise<number>;
 
-/** `/dev/fb0`. koffi is a native package that may be absent: imported only here. Its calls, and the writes of Node, wait in threads of their own. */
+/**
+ * `/dev/fb0`. koffi is a native package that may be absent: imported only here. Its calls, and the writes of Node, wait
+ * in threads of their own.
+ */
 export async function openNode(path: string): Promise<FramebufferNode> {
   const { default: koffi } = await import('koffi');
   const library = koffi.load(null);

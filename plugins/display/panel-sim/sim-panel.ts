@@ -32,8 +32,9 @@ const CHANGED = 'changed';
 const UNPLUGGED = 'it is unplugged';
 
 /**
- * A panel with a clock: frames flip at multiples of its period, and the next one is taken then. No timer runs while nothing is presented. Power and
- * brightness are those of the glass: they stay while it is unplugged, as the picture does.
+ * A panel with a clock: frames flip at multiples of its period, and the next one is taken then. No timer runs while
+ * nothing is presented. Power and brightness are those of the glass: they stay while it is unplugged, as the picture
+ * does.
  */
 export class SimPanel implements Panel {
   readonly #scope: Scope;

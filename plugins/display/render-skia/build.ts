@@ -1,5 +1,6 @@
 /** From a scene to what is painted of it at a moment, and to the moment at which it looks different next. */
 
+import { maybe } from '@device-core/plugin-api';
 import {
   type Animated,
   bind,
@@ -163,7 +164,7 @@ class Builder {
       frame,
       turn,
       ...(picture && { picture }),
-      ...(lines && { lines }),
+      ...maybe({ lines }),
     };
     // A node painted in two strokes would show one through the other.
     return alpha < 1 && twice(node)
@@ -236,8 +237,8 @@ class Builder {
 const EARLY = 0.25;
 
 /**
- * Everything that moves does so in the same frames, at whole steps of the clock: `ahead` of them from now. Between two steps nothing moves, so that it does
- * not matter when something is looked at.
+ * Everything that moves does so in the same frames, at whole steps of the clock: `ahead` of them from now. Between two
+ * steps nothing moves, so that it does not matter when something is looked at.
  */
 export const tickAfter = (now: number, step: number, ahead = 1): number =>
   (Math.floor(now / step + EARLY) + ahead) * step;

@@ -1,4 +1,7 @@
-/** Which characters a font has, read from its table `cmap`: Skia would take what is missing from any font of the machine, and say nothing. */
+/**
+ * Which characters a font has, read from its table `cmap`: Skia would take what is missing from any font of the
+ * machine, and say nothing.
+ */
 import { brotliDecompressSync, inflateSync } from 'node:zlib';
 
 /** Ascending, none over another; both ends are in it. */

@@ -146,8 +146,8 @@ function lay(context: Context, canvas: Canvas, area: Rect, alpha: number): void 
 }
 
 /**
- * Skia divides a curve anew where it leaves the clip, and then smooths its edge otherwise. Such a thing is painted whole, also where a part of it is
- * wanted: else pieces would not be what the whole is, by up to 60 levels.
+ * Skia divides a curve anew where it leaves the clip, and then smooths its edge otherwise. Such a thing is painted
+ * whole, also where a part of it is wanted: else pieces would not be what the whole is, by up to 60 levels.
  */
 const uncut = (item: Item, area: Rect): boolean =>
   !within(item.bounds, area) &&

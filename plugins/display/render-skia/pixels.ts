@@ -6,7 +6,10 @@ import { PIXEL_BYTES, type PixelFormat } from '@device-core/plugin-api/services/
 /** Thresholds of 4 x 4 pixels, none of which is 0 or 1: what a panel can show exactly stays as it is. */
 const BAYER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
 
-/** By place in the 4 x 4 pixels and value, the bits of the channel where the panel has them. A picture's place decides, and not what was there before. */
+/**
+ * By place in the 4 x 4 pixels and value, the bits of the channel where the panel has them. A picture's place decides,
+ * and not what was there before.
+ */
 function table(most: number, shift: number): Uint16Array {
   const bits = new Uint16Array(16 * 256);
   for (let place = 0; place < 16; place += 1)

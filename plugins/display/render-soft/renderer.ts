@@ -31,8 +31,8 @@ interface Open {
 }
 
 /**
- * Paints in the thread of the Core, without a package: a few milliseconds for a whole screen, and at most `fps` frames a second. It shows shapes, text and
- * gradients; images, sprites and streams have their place and their label.
+ * Paints in the thread of the Core, without a package: a few milliseconds for a whole screen, and at most `fps` frames
+ * a second. It shows shapes, text and gradients; images, sprites and streams have their place and their label.
  */
 export class SoftRenderer implements Renderer {
   readonly #clock: Clock;

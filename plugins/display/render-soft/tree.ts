@@ -1,6 +1,6 @@
 /** The composed tree: surfaces with their scenes, changed whole or not at all. */
 
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { type CharacterSpec, patchSceneAt } from '@device-core/plugin-api/scene';
 import {
   type CharacterPose,
@@ -59,7 +59,7 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
     if (before?.surface.layer !== surface.layer) standing.delete(surface.id);
     const former = before && !before.surface.hidden ? { former: before.surface } : {};
     const fade = surface.fadeMs ? { from: 0, began: now, ms: surface.fadeMs, ...former } : undefined;
-    standing.set(surface.id, { surface, ...(fade && { fade }) });
+    standing.set(surface.id, { surface, ...maybe({ fade }) });
   }
   const must = (id: string): Standing => {
     const found = standing.get(id);
@@ -78,20 +78,20 @@ export function patched(tree: Tree, patch: TreePatch, now: number): Tree {
     const fades = members.opacity !== undefined && members.fadeMs;
     const fade = fades ? { from: opacityOf(before, now), began: now, ms: fades } : undefined;
     const kept = members.opacity === undefined && before.fade ? { fade: before.fade } : {};
-    standing.set(id, { surface, ...kept, ...(fade && { fade }) });
+    standing.set(id, { surface, ...kept, ...maybe({ fade }) });
   }
   const surfaces = [...standing.values()].sort((one, other) => one.surface.layer - other.surface.layer);
   const figure = patch.figure ?? tree.figure;
   const pose = patch.character ? posed(tree.pose, patch.character, now) : tree.pose;
   const surroundings = patch.surroundings ?? tree.surroundings;
-  return { revision: patch.revision, surroundings, surfaces, pose, ...(figure && { figure }) };
+  return { revision: patch.revision, surroundings, surfaces, pose, ...maybe({ figure }) };
 }
 
 /** Another look begins anew, another gaze does not. */
 function posed(before: Pose, pose: CharacterPose, now: number): Pose {
   if (pose.state === before.state && pose.expression === before.expression) {
     const { since, before: former } = before;
-    return { ...pose, since, ...(former && { before: former }) };
+    return { ...pose, since, ...maybe({ before: former }) };
   }
   return { ...pose, since: now, before: { state: before.state, expression: before.expression } };
 }

@@ -15,8 +15,8 @@ const MOST_MS = 20_000;
 const UNDER_WAY = ['starting', 'waiting'];
 
 /**
- * The first picture. It lies in the layer of home, below what comes there later, so that home takes its place without anything in between. It goes when
- * the device has started, and is not shown again by a device that runs.
+ * The first picture. It lies in the layer of home, below what comes there later, so that home takes its place without
+ * anything in between. It goes when the device has started, and is not shown again by a device that runs.
  */
 export const plugin = definePlugin<typeof requires>({
   requires,

@@ -1,4 +1,7 @@
-/** A surface of the system that is always there, empty most of the time: so the order among them never changes, and the corner stays above. */
+/**
+ * A surface of the system that is always there, empty most of the time: so the order among them never changes, and the
+ * corner stays above.
+ */
 
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Display, PluginSurface } from '@device-core/plugin-api/services/display';

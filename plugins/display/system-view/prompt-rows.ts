@@ -1,8 +1,9 @@
 /**
- * All that a question says below its head, as rows: the act, what it is about, each right. Nothing is cut: a text has as many lines as it needs, and a row
- * that is taller than a page goes on on the next one.
+ * All that a question says below its head, as rows: the act, what it is about, each right. Nothing is cut: a text has
+ * as many lines as it needs, and a row that is taller than a page goes on on the next one.
  */
 
+import { maybe } from '@device-core/plugin-api';
 import { actIn, claimIn, rightIn } from '@device-core/plugin-api/inside/consent';
 import { foreignText, GRID, type SceneNode, type TextNode } from '@device-core/plugin-api/scene';
 import type { Display } from '@device-core/plugin-api/services/display';
@@ -89,7 +90,7 @@ function partsOf(prompt: Prompt, head: readonly string[], { large, inner, locale
     pieces(text).map((piece) => ({ ...line, text: foreignText(piece, MOST_TEXT) }));
   const parts: Part[] = head.map((text) => ({ lines: texts(small, text) }));
   if (act !== undefined) {
-    const said = { act, ...(operation === undefined ? {} : { operation }), ...(names ? { names } : {}) };
+    const said = { act, ...maybe({ operation, names }) };
     parts.push({ lines: texts(big, actIn(locale, said)) });
   }
   if (about) {
@@ -189,7 +190,7 @@ function rowsOf({ blocks, switched = false, ...part }: Measured, room: number): 
 
 function textOf({ text, role, weight, width, soft, height }: Block, y: number): TextNode {
   const colour = soft ? '@text-soft' : '@text';
-  return { kind: 'text', y, w: width, h: height, colour, text, role, ...(weight ? { weight } : {}) };
+  return { kind: 'text', y, w: width, h: height, colour, text, role, ...maybe({ weight }) };
 }
 
 /** Lines of a text, the first of them at `y`. */

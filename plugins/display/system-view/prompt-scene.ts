@@ -1,6 +1,7 @@
 /**
- * A question as the panel asks it: who, in its real name; what, in the words of the device; why, in those of the app and marked as such. What does
- * not fit on one page is on the next, and only the last one can be answered with yes: by then all of it was shown.
+ * A question as the panel asks it: who, in its real name; what, in the words of the device; why, in those of the app
+ * and marked as such. What does not fit on one page is on the next, and only the last one can be answered with yes: by
+ * then all of it was shown.
  */
 
 import { optionalIn, rightIn, yesTo } from '@device-core/plugin-api/inside/consent';

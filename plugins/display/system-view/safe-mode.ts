@@ -1,5 +1,5 @@
 /** Fault that kept the device from starting, from the boot loader and the log, and the way to switch its plugin off. */
-import { type Clock, CoreError, type Scope } from '@device-core/plugin-api';
+import { type Clock, CoreError, maybe, type Scope } from '@device-core/plugin-api';
 import type { Operations } from '@device-core/plugin-api/services/operations';
 import type { Blame } from './pages.ts';
 
@@ -46,9 +46,7 @@ export class SafeMode {
     const [plugin] = lastStart?.suspects ?? [];
     this.#blame = {
       outcome: lastStart?.outcome ?? '',
-      ...(plugin !== undefined && { plugin }),
-      ...(message !== undefined && { message }),
-      ...(cause !== undefined && { cause }),
+      ...maybe({ plugin, message, cause }),
     };
   }
 

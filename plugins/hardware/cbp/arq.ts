@@ -1,6 +1,6 @@
 /**
- * Go-back-N in transaction lock step (rules A1 to A5). Counters run on without wrapping; only their low 8 bits travel. Losses are seen by counting
- * transactions, there are no retransmission timers.
+ * Go-back-N in transaction lock step (rules A1 to A5). Counters run on without wrapping; only their low 8 bits travel.
+ * Losses are seen by counting transactions, there are no retransmission timers.
  */
 
 export type Arrival = 'new' | 'duplicate' | 'ahead';

@@ -122,7 +122,10 @@ export function bridgeOperations(bridge: BridgeService, requests: Requests): rea
 /** Lines that may wait for a slow reader. */
 const TRACE_LINES = 512;
 
-/** Frames as they go over the wire, a JSON line each: `{at, direction, frame, endpoint?, rid?, op?, status?, last?, bytes, body?, reason?, lost}`. */
+/**
+ * Frames as they go over the wire, a JSON line each:
+ * `{at, direction, frame, endpoint?, rid?, op?, status?, last?, bytes, body?, reason?, lost}`.
+ */
 export function traceStream(trace: Trace): StreamEndpoint<{ readonly endpoint?: string }> {
   return {
     name: 'bridge.trace',

@@ -1,6 +1,7 @@
 /**
- * The host's end of one endpoint: requests wait here, are cut into fragments when a packet is built, and get their answers. Requests go out one
- * after the other, as their fragments must not mix; how many may be open at once is the bridge's say.
+ * The host's end of one endpoint: requests wait here, are cut into fragments when a packet is built, and get their
+ * answers. Requests go out one after the other, as their fragments must not mix; how many may be open at once is the
+ * bridge's say.
  */
 
 import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
@@ -140,7 +141,10 @@ export class Channel {
     this.#next();
   }
 
-  /** The first of those that are open has its turn: an endpoint runs them in the order in which they arrived. Its own limit counts from here. */
+  /**
+   * The first of those that are open has its turn: an endpoint runs them in the order in which they arrived. Its own
+   * limit counts from here.
+   */
   #next(): void {
     const [first] = this.#open.values();
     if (!first || first.turnAt !== undefined) return;

@@ -1,4 +1,5 @@
 /** The bridge object of /health (cbp.md section 13) and the component that goes with it. */
+import { maybe } from '@device-core/plugin-api';
 import type { BridgeHealth, ComponentHealth } from '@device-core/plugin-api/services/health';
 import { RESET_REASONS } from './hello.ts';
 import type { Host } from './host.ts';
@@ -12,9 +13,9 @@ export function bridgeHealth(host: Host): BridgeHealth {
   return {
     link: up ? 'up' : state === 'hello' ? 'resetting' : 'down',
     state,
-    ...(link.reason === undefined ? {} : { reason: link.reason }),
+    ...maybe({ reason: link.reason }),
     ...summary,
-    ...(statistics.lastReset === undefined ? {} : { lastReset: statistics.lastReset }),
+    ...maybe({ lastReset: statistics.lastReset }),
     ...(session ? describeSession(host) : {}),
   };
 }
@@ -45,7 +46,7 @@ function describeSession(host: Host): object {
     transactionBytes: hello.n,
     clockKhz: host.link.khz,
     ...(host.link.ladder.stepsDown > 0 ? { clockStepsDown: host.link.ladder.stepsDown } : {}),
-    ...(heartbeat.rttUs === undefined ? {} : { rttUs: heartbeat.rttUs }),
+    ...maybe({ rttUs: heartbeat.rttUs }),
     retransmitPercent: Math.round((again / Math.max(1, statistics.transactions)) * 10_000) / 100,
     endpoints: Object.fromEntries(
       (host.rows ?? []).map((row) => [row.name, describeEndpoint(host, row.descriptor.ep)]),

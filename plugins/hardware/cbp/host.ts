@@ -225,7 +225,10 @@ export class Host {
     if (ep !== undefined && this.link.session?.frames.hear(ep)) this.#heardSince.set(ep, this.clock.monotonic());
   }
 
-  /** Milliseconds since the Unix epoch at which the monotonic clock stood at 0. The wall clock knows no fractions: it counts where it was set. */
+  /**
+   * Milliseconds since the Unix epoch at which the monotonic clock stood at 0. The wall clock knows no fractions: it
+   * counts where it was set.
+   */
   #epoch(): number {
     const now = this.clock.now() - this.clock.monotonic();
     if (Math.abs(now - this.#epochMs) > WALL_SLACK_MS) this.#epochMs = now;

@@ -1,5 +1,5 @@
 /** Link as the rest of the device sees it: `bridge.link` events, one line in the log, and the end of the first attempt. */
-import { afterOwnTime, type Bus, type Logger } from '@device-core/plugin-api';
+import { afterOwnTime, type Bus, type Logger, maybe } from '@device-core/plugin-api';
 import type { LinkState } from '@device-core/plugin-api/services/bridge';
 import { type Host, STOPPED } from './host.ts';
 
@@ -12,7 +12,7 @@ export function announceLink(host: Host, bus: Bus, log: Logger): Disposable {
     last = state;
     told = true;
     const sid = host.link.session?.sid;
-    const news = { state, ...(reason === undefined ? {} : { reason }), ...(sid === undefined ? {} : { sid }) };
+    const news = { state, ...maybe({ reason, sid }) };
     bus.publish('bridge.link', news);
     if ((state === 'down' && reason !== STOPPED) || state === 'degraded') log.warn(news, `the bridge link is ${state}`);
     else log.info(news, `the bridge link is ${state}`);

@@ -3,7 +3,7 @@
  * transaction is wanted, `build` what it carries, `received` and `failed` what came of it.
  */
 
-import { type Clock, OwnTimeLimit } from '@device-core/plugin-api';
+import { type Clock, maybe, OwnTimeLimit } from '@device-core/plugin-api';
 import { type ChannelCounts, noCounts } from './channel.ts';
 import { FRAME, PayloadWriter } from './frame.ts';
 import {
@@ -256,7 +256,7 @@ export class Link {
         hello.heartbeatMs > 0 ? Math.min(this.#options.heartbeatMs, hello.heartbeatMs / 3) : this.#options.heartbeatMs,
       wake: this.#options.wake,
       event: this.#options.event ?? (() => undefined),
-      ...(this.#options.heard && { heard: this.#options.heard }),
+      ...maybe({ heard: this.#options.heard }),
       countsOf: (ep) => this.countsOf(ep),
     });
     this.#change('up', undefined);

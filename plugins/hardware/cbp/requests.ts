@@ -1,5 +1,5 @@
 /** Requests to endpoints by their label, with errors of the one table. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { EndpointRow } from './endpoint-table.ts';
 import type { Host } from './host.ts';
 import { STATUS, statusError } from './status.ts';
@@ -37,7 +37,7 @@ export class Requests {
     if (signal?.aborted) throw statusError(STATUS.CANCELLED, { ...failed, executed: 'no' });
     const patienceMs = failed.deadlineMs;
     const limits = { deadlineMs: ms, patienceMs, answerLimit: answerBytes };
-    const request = channel.submit({ op, body, ...limits, ...(callerMs === undefined ? {} : { callerMs }) });
+    const request = channel.submit({ op, body, ...limits, ...maybe({ callerMs }) });
     const cancel = () => channel.cancel(request);
     signal?.addEventListener('abort', cancel, { once: true });
     const outcome = await request.outcome.finally(() => signal?.removeEventListener('abort', cancel));

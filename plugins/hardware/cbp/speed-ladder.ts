@@ -1,6 +1,6 @@
 /**
- * The clock of the wire, made slower where it loses packets (cbp.md section 3): a rung down when more than 5 % of the last 256 packets were bad, a
- * rung up at most once in ten minutes, and down again at once where that was too fast.
+ * The clock of the wire, made slower where it loses packets (cbp.md section 3): a rung down when more than 5 % of the
+ * last 256 packets were bad, a rung up at most once in ten minutes, and down again at once where that was too fast.
  */
 
 const RUNGS_KHZ = [8000, 4000, 2000, 1000] as const;

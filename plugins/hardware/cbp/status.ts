@@ -1,5 +1,5 @@
 /** Status codes of the protocol, in one place, both ways: the code on the wire, its name, and the error a caller of the bridge gets. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { type Executed, executedByStatus } from '@device-core/plugin-api/buses';
 
 export const STATUS = {
@@ -56,7 +56,7 @@ export function statusError(code: number, request: FailedRequest): CoreError {
   const { endpoint, what, deadlineMs, reason, clock = 'transfer' } = request;
   const status = statusName(code);
   const { executed = executedByStatus(status) } = request;
-  const details = { endpoint, status, ...(reason === undefined ? {} : { reason }), executed };
+  const details = { endpoint, status, ...maybe({ reason }), executed };
   if (code === STATUS.TIMEOUT) return new CoreError('TIMEOUT', { ...details, what, ms: deadlineMs, clock });
   if (code === STATUS.CANCELLED) {
     return new CoreError('CANCELLED', { ...details, what, reason: reason ?? 'the caller gave up' });

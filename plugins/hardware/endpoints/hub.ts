@@ -1,4 +1,7 @@
-/** One name space over all sources of endpoints. A name belongs to the source that told it first, until that source tells others or goes. */
+/**
+ * One name space over all sources of endpoints. A name belongs to the source that told it first, until that source
+ * tells others or goes.
+ */
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type {
   EndpointEvent,

@@ -1,6 +1,7 @@
 /**
- * Which settings the lines have, over restarts of the plugin and of the Core. An endpoint that has not been reset keeps its lines as they are, and
- * giving one its settings again would set its level. It holds for one run of the machine: after that the bridge was without power as well.
+ * Which settings the lines have, over restarts of the plugin and of the Core. An endpoint that has not been reset keeps
+ * its lines as they are, and giving one its settings again would set its level. It holds for one run of the machine:
+ * after that the bridge was without power as well.
  */
 import { readFile } from 'node:fs/promises';
 import type { Logger, Scope } from '@device-core/plugin-api';

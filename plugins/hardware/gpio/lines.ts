@@ -47,8 +47,8 @@ export class Lines implements Pick<Gpio, 'read' | 'write' | 'configure'> {
   }
 
   /**
-   * Gives a line the settings of its handle, and the level that was written last. A line that has them already keeps both: it was given them by a
-   * former run of this plugin, and its endpoint was not reset since.
+   * Gives a line the settings of its handle, and the level that was written last. A line that has them already keeps
+   * both: it was given them by a former run of this plugin, and its endpoint was not reset since.
    */
   async restore(row: HandleRow<GpioHandle>, options: BusCallOptions, boot: string): Promise<void> {
     const { handle } = row;

@@ -77,7 +77,10 @@ export function gpioOperations(options: OperationOptions): readonly Operation<ne
   return [read, write, configure, handles] as readonly Operation<never, unknown>[];
 }
 
-/** Edges for an app, a JSON line each: `{handle, level, at, atUs, timestampUs, lost}`. `lost` counts what the bridge or a slow reader dropped. */
+/**
+ * Edges for an app, a JSON line each: `{handle, level, at, atUs, timestampUs, lost}`. `lost` counts what the bridge or
+ * a slow reader dropped.
+ */
 export function edgeStream(
   edges: Edges,
   table: HandleTable<GpioHandle>,

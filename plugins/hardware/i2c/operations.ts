@@ -1,4 +1,4 @@
-import { type Capabilities, CoreError } from '@device-core/plugin-api';
+import { type Capabilities, CoreError, maybe } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { base64Schema, bytesOf, exactly, type PerCaller, textOf } from '@device-core/plugin-api/operation-kit';
 import type { I2cHandle, I2cSegment } from '@device-core/plugin-api/services/i2c';
@@ -54,7 +54,7 @@ export function i2cOperations(options: OperationOptions): readonly Operation<nev
       const segments: I2cSegment[] = [];
       if (bytes.length > 0) segments.push({ write: bytes });
       if (rxLen > 0) segments.push({ read: rxLen });
-      const options = { signal, deadline, ...(repeat && { repeat }) };
+      const options = { signal, deadline, ...maybe({ repeat }) };
       return { rx: textOf(await perCaller.run(caller, () => transfers.transfer(handle, segments, options))) };
     },
   };

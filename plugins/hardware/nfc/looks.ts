@@ -1,4 +1,7 @@
-/** When the readers are looked at: often while something happens, less often while the device lies alone, never while there is no reader. */
+/**
+ * When the readers are looked at: often while something happens, less often while the device lies alone, never while
+ * there is no reader.
+ */
 import type { Scope } from '@device-core/plugin-api';
 
 export interface LookSettings {

@@ -1,5 +1,5 @@
 /** Readers by name: polled in turn, asked one thing after the other, arrivals and removals told. */
-import { CoreError, reasonOf, steadyMs } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, steadyMs } from '@device-core/plugin-api';
 import type {
   NdefRecord,
   Nfc,
@@ -72,8 +72,7 @@ export class Readers implements Nfc {
       name,
       chip,
       owner,
-      ...(tag && { tag }),
-      ...(problem === undefined ? {} : { problem }),
+      ...maybe({ tag, problem }),
     }));
   }
 

@@ -49,7 +49,10 @@ export class Door implements Disposable {
     this.#away = identity === undefined;
   }
 
-  /** It listens no more. The server's own end is not awaited: it would wait for a word of the simulator for each connection that it was given. */
+  /**
+   * It listens no more. The server's own end is not awaited: it would wait for a word of the simulator for each
+   * connection that it was given.
+   */
   [Symbol.dispose](): void {
     this.#closed.abort(new CoreError('CANCELLED', { what: 'the door of the simulator', reason: 'it was closed' }));
     this.#server.close();

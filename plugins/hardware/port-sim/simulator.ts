@@ -46,7 +46,10 @@ export class Simulator implements AsyncDisposable {
     return this.#child?.pid;
   }
 
-  /** Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words; with CANCELLED after its own end. */
+  /**
+   * Starts it and resolves when it is connected. Rejects with UNAVAILABLE when it ends before, in its own words; with
+   * CANCELLED after its own end.
+   */
   async start(): Promise<void> {
     if (this.#stopped) throw new CoreError('CANCELLED', { what: 'the bridge simulator', reason: 'it was stopped' });
     const { socket, board, state, command, port, clock, log } = this.#options;

@@ -1,6 +1,7 @@
 /**
- * Builds spi-device's addon for the Node that runs the Core. npm runs this after an installation, with any Node; nothing is fetched (the headers
- * come with the pinned Node) and nothing fails: a Core without the addon runs, and says in /health why it has no bridge.
+ * Builds spi-device's addon for the Node that runs the Core. npm runs this after an installation, with any Node;
+ * nothing is fetched (the headers come with the pinned Node) and nothing fails: a Core without the addon runs, and says
+ * in /health why it has no bridge.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once have no order there. The device
- * is opened by the first transaction and again after a failure, so that a device node that appears later, or a permission that is granted, is enough.
+ * The wire to a real bridge: Linux spidev through the addon of spi-device. One transaction at a time, as two at once
+ * have no order there. The device is opened by the first transaction and again after a failure, so that a device node
+ * that appears later, or a permission that is granted, is enough.
  */
 import { afterOwnTime, type Clock, CoreError, type Logger, OwnTimeLimit, reasonOf } from '@device-core/plugin-api';
 import type { BridgePort } from '@device-core/plugin-api/services/bridge-port';

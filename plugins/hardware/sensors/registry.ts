@@ -1,5 +1,5 @@
 /** Sensors by name: readings are shared by those who ask at the same time, and never taken more often than a sensor bears. */
-import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type {
   SensorDescription,
   SensorInfo,
@@ -64,8 +64,7 @@ export class Registry implements Sensors {
       owner,
       readings,
       failures,
-      ...(latest && { latest }),
-      ...(problem === undefined ? {} : { problem }),
+      ...maybe({ latest, problem }),
     }));
   }
 

@@ -1,5 +1,5 @@
 /** The table of controls as operations, and what can be seen of the device. */
-import type { CallContext } from '@device-core/plugin-api';
+import { type CallContext, maybe } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Operation, ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { CONTROLS, type Control } from './controls.ts';
@@ -28,7 +28,7 @@ function ofControl(control: Control, { simulated, stage }: ControlParts): Operat
   return {
     name: `sim.${id}`,
     summary,
-    ...(description !== undefined && { description }),
+    ...maybe({ description }),
     capability: CAPABILITY,
     params: exactly(params, required),
     result: reads ? OBJECT : exactly({}),
@@ -55,10 +55,7 @@ async function stateOf({ simulated, stage }: ControlParts): Promise<object> {
   const bridge = await simulated.view();
   const { network, power, time, unplugged } = simulated.surroundings;
   return {
-    ...(bridge && { bridge }),
-    ...(network && { network }),
-    ...(power && { power }),
-    ...(time && { time }),
+    ...maybe({ bridge, network, power, time }),
     panel: { plugged: !unplugged },
     scenario: stage.view,
   };

@@ -11,7 +11,10 @@ export interface Scene {
   readonly step: (index: number) => void;
 }
 
-/** Resolves at its end. Rejects with SCENARIO_FAILED, which names the step and its line; with the reason of the signal where that ends it. */
+/**
+ * Resolves at its end. Rejects with SCENARIO_FAILED, which names the step and its line; with the reason of the signal
+ * where that ends it.
+ */
 export async function playScenario(scenario: ReadScenario, scene: Scene, signal: AbortSignal): Promise<void> {
   const { clock } = scene;
   const began = clock.monotonic();

@@ -1,5 +1,6 @@
 /** Controls used by hand, as steps. Pure: time and controls come in. */
 
+import { maybe } from '@device-core/plugin-api';
 import type { Scenario, Step } from './scenario.ts';
 import { MOST_BYTES, MOST_MS, MOST_STEPS } from './scenario-schema.ts';
 
@@ -48,6 +49,6 @@ export class Recorder {
   }
 
   get scenario(): Scenario {
-    return { name: this.name, ...(this.#title !== undefined && { title: this.#title }), steps: this.#steps };
+    return { name: this.name, ...maybe({ title: this.#title }), steps: this.#steps };
   }
 }

@@ -1,5 +1,5 @@
 /** One scenario at a time: it is recorded, or it is played. */
-import { type Bus, type Caller, type Clock, CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Bus, type Caller, type Clock, CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Operations } from '@device-core/plugin-api/services/operations';
 import { CONTROLS } from './controls.ts';
 import { playScenario } from './player.ts';
@@ -73,7 +73,7 @@ export class Stage {
           since: playing.since,
         },
       }),
-      ...(this.#last && { last: this.#last }),
+      ...maybe({ last: this.#last }),
     };
   }
 
@@ -148,7 +148,7 @@ export class Stage {
     resolve();
     const end = (result: Result, reason?: string): void => {
       this.#playing = undefined;
-      this.#last = { name: scenario.name, result, at: clock.now(), ...(reason !== undefined && { reason }) };
+      this.#last = { name: scenario.name, result, at: clock.now(), ...maybe({ reason }) };
       changed();
     };
     const ended = done.then(

@@ -119,8 +119,9 @@ interface StreamParts {
 type Item = IteratorResult<ServerSentEvent>;
 
 /**
- * The events of one reader. An event that comes while the reader waits is handed over at once; one that comes earlier makes the subscription busy until
- * the reader takes it, so that the bus keeps what follows, within the bounds of the subscription.
+ * The events of one reader. An event that comes while the reader waits is handed over at once; one that comes earlier
+ * makes the subscription busy until the reader takes it, so that the bus keeps what follows, within the bounds of the
+ * subscription.
  */
 class EventStream implements AsyncIterableIterator<ServerSentEvent> {
   readonly #parts: StreamParts;

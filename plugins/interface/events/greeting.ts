@@ -1,6 +1,6 @@
 /** Events in READY: the subscribed filters of the app's manifest, and the latest retained event of each topic. */
 
-import { CoreError, type EventEnvelope, type Logger, reasonOf, type Session } from '@device-core/plugin-api';
+import { CoreError, type EventEnvelope, type Logger, maybe, reasonOf, type Session } from '@device-core/plugin-api';
 import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
 import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { EventBus } from '@device-core/plugin-api/services/event-bus';
@@ -78,7 +78,7 @@ export class Greeting {
       const { reason } = this.#rights.of({ kind: 'app', id: session.app }, filter);
       reserve(filter);
       accepted.push(filter);
-      return { filter, accepted: true, ...(reason === undefined ? {} : { reason }) };
+      return { filter, accepted: true, ...maybe({ reason }) };
     } catch (thrown) {
       const reason = thrown instanceof CoreError ? thrown.toWire() : reasonOf(thrown);
       return { filter, accepted: false, reason };

@@ -1,6 +1,6 @@
 /**
- * Subscriptions of sessions live as long as the sessions, not as long as this plugin: they are kept below `<run>`, marked with the start of the
- * Core, and taken up again by the next run of the plugin.
+ * Subscriptions of sessions live as long as the sessions, not as long as this plugin: they are kept below `<run>`,
+ * marked with the start of the Core, and taken up again by the next run of the plugin.
  */
 import { join } from 'node:path';
 import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';

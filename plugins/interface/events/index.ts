@@ -70,7 +70,8 @@ export const plugin = definePlugin<typeof requires, EventsConfig>({
       streams.operation(),
     ].map((operation) => scope.use(operation.name, services.operations.add(operation)));
     const stopping = () => {
-      // From here on nobody is told that his event was taken: what was taken before is delivered, and the next run of the plugin goes on from here.
+      // From here on nobody is told that his event was taken: what was taken before is delivered, and the next run of
+      // the plugin goes on from here.
       for (const row of rows) row[Symbol.dispose]();
       const last = take();
       registry.changed = () => undefined;

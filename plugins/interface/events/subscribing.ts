@@ -1,5 +1,5 @@
 /** events.subscribe and events.unsubscribe: bound to the session that calls, and over with it. */
-import { type CallContext, CoreError, type Session } from '@device-core/plugin-api';
+import { type CallContext, CoreError, maybe, type Session } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { ReadRights } from './read-rights.ts';
@@ -57,7 +57,7 @@ export function subscribeOperations(
         const list = listOf(wanted);
         const subscriptions = list.map((filter) => {
           const { reason } = rights.of(call.caller, filter);
-          return { filter, accepted: true, ...(reason === undefined ? {} : { reason }) };
+          return { filter, accepted: true, ...maybe({ reason }) };
         });
         registry.reserve(session, list);
         const subscriber = registry.of(session);

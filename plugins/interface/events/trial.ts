@@ -1,7 +1,7 @@
 /**
- * events.test: the operator tries what an app would publish. The rights are those of the app, as they are now; the event says that it is a test by its
- * source, `test.app.<id>`, which no app and no plugin can have. What the test asks is no use of a capability by the app and no refusal of the app, so neither
- * is remembered.
+ * events.test: the operator tries what an app would publish. The rights are those of the app, as they are now; the
+ * event says that it is a test by its source, `test.app.<id>`, which no app and no plugin can have. What the test asks
+ * is no use of a capability by the app and no refusal of the app, so neither is remembered.
  */
 
 import {

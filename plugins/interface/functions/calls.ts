@@ -7,6 +7,7 @@ import {
   CoreError,
   callerName,
   type HookCaller,
+  maybe,
   steadyMs,
 } from '@device-core/plugin-api';
 import type { AppCall, CallMeta } from '@device-core/plugin-api/services/app-sockets';
@@ -42,7 +43,7 @@ export class Calls {
     const { tracer } = this.#options;
     if (!tracer.on) return this.#call(request);
     const { app, name, caller, trace } = request;
-    const attributes = { ...(app !== undefined && { app }), caller: callerName(caller) };
+    const attributes = { ...maybe({ app }), caller: callerName(caller) };
     const span = tracer.begin(`function ${name}`, trace, attributes)!;
     try {
       const result = await this.#call({ ...request, trace: span.context });

@@ -1,4 +1,4 @@
-import { type CallContext, type Caller, type Capabilities, CoreError } from '@device-core/plugin-api';
+import { type CallContext, type Caller, type Capabilities, CoreError, maybe } from '@device-core/plugin-api';
 import { type AppNames, exactly } from '@device-core/plugin-api/operation-kit';
 import type {
   FunctionInfo,
@@ -178,7 +178,7 @@ export function functionOperations(
     errors: [],
     async run({ app: given, name }) {
       const app = given === undefined ? undefined : await names.idOf(given);
-      const filter = { ...(app !== undefined && { app }), ...(name !== undefined && { name }) };
+      const filter = { ...maybe({ app, name }) };
       const leftOut = await functions.leftOut(app === undefined ? {} : { app });
       return {
         functions: await functions.list(filter),

@@ -1,6 +1,6 @@
 /**
- * Registrations live as long as the Core, not as long as this plugin: they are kept below `<run>`, marked with the start of the Core, so that
- * apps need not register again when only the plugin restarts.
+ * Registrations live as long as the Core, not as long as this plugin: they are kept below `<run>`, marked with the
+ * start of the Core, so that apps need not register again when only the plugin restarts.
  */
 import { join } from 'node:path';
 import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';

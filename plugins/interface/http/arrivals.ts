@@ -1,6 +1,6 @@
 /**
- * Requests whose body is still to come. Who goes on sending is waited for, however long a large file takes on a slow line; who stalls, or drips to keep its
- * place, is cut.
+ * Requests whose body is still to come. Who goes on sending is waited for, however long a large file takes on a slow
+ * line; who stalls, or drips to keep its place, is cut.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

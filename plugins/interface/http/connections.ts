@@ -22,7 +22,10 @@ export interface Connection {
   readonly origin?: OriginCheck;
   /** Asked for in the turn of the accept, and kept: who comes later under the number of its process is somebody else. */
   readonly peer?: Promise<PeerCredentials | undefined>;
-  /** Name of the owner, once the peer is known: the same for all connections of one owner. Absent for the operator and where owners cannot be told apart. */
+  /**
+   * Name of the owner, once the peer is known: the same for all connections of one owner. Absent for the operator and
+   * where owners cannot be told apart.
+   */
   owner?: string;
   /** Undefined once the owner is known. A request waits for it: behind a border it takes several turns. */
   settling?: Promise<void> | undefined;
@@ -116,8 +119,8 @@ export class Connections {
   }
 
   /**
-   * Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its place and our memory for ever. False
-   * when nobody is connected.
+   * Asked at regular intervals: whoever takes nothing of what waits for it for `limitMs` is cut, lest it keeps its
+   * place and our memory for ever. False when nobody is connected.
    */
   checkStalled(clock: Clock, limitMs: number): boolean {
     for (const socket of this.#open.keys()) {

@@ -1,4 +1,7 @@
-/** Server-sent events: one response per stream, with heartbeats, back-pressure and an end. Source: https://html.spec.whatwg.org/#server-sent-events */
+/**
+ * Server-sent events: one response per stream, with heartbeats, back-pressure and an end. Source:
+ * https://html.spec.whatwg.org/#server-sent-events
+ */
 import type { ServerResponse } from 'node:http';
 import { type CoreError, rounds, type Scope, toCoreError } from '@device-core/plugin-api';
 import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
@@ -43,8 +46,9 @@ export class EventStreams {
 }
 
 /**
- * One write to the socket: what an event looks like on the wire is the same on every stream that it goes to. The response itself would write the length
- * of the chunk, the event and its end for themselves. False when the reader is behind.
+ * One write to the socket: what an event looks like on the wire is the same on every stream that it goes to. The
+ * response itself would write the length of the chunk, the event and its end for themselves. False when the reader is
+ * behind.
  */
 function send(response: ServerResponse, event: ServerSentEvent): boolean {
   const { socket } = response;

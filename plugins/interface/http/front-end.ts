@@ -61,8 +61,8 @@ export class FrontEnd {
   }
 
   /**
-   * Everything before the body is read. Calls `next` where a body is still to come; a request that is there whole is answered here, for fastify's way to
-   * its parser and handler costs a twentieth of it.
+   * Everything before the body is read. Calls `next` where a body is still to come; a request that is there whole is
+   * answered here, for fastify's way to its parser and handler costs a twentieth of it.
    */
   async admit(route: Route, request: FastifyRequest, reply: FastifyReply, next: () => void): Promise<void> {
     const { operation } = route;

@@ -1,6 +1,6 @@
 /** Files that another plugin serves on the same origin: GET and HEAD, nothing secret, no identity. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, toCoreError } from '@device-core/plugin-api';
 import type { PageAnswer, PageRequest } from '@device-core/plugin-api/services/http-server';
 import type { Connections } from './connections.ts';
 import { sendFailure } from './responses.ts';
@@ -55,7 +55,7 @@ export class Mounts {
       const { 'if-none-match': ifNoneMatch } = request.headers;
       const path = plain(rest);
       if (path === undefined) throw new CoreError('METHOD_NOT_FOUND', { name: url.slice(0, 200) });
-      const answer = await handler({ path, ...(ifNoneMatch === undefined ? {} : { ifNoneMatch }) });
+      const answer = await handler({ path, ...maybe({ ifNoneMatch }) });
       if (response.destroyed) return;
       const body =
         answer.status === 304 ? {} : { 'content-type': answer.type, 'content-length': answer.body.byteLength };

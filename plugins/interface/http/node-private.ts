@@ -28,8 +28,9 @@ export function isHeldByHttp(socket: Socket): boolean {
 }
 
 /**
- * Node looks once a second whether a request of a server takes too long, also while nobody is connected. Answers with a function that is to be told of
- * each connection: the looks then last as long as there is one. A Node that keeps its timer elsewhere looks on as ever.
+ * Node looks once a second whether a request of a server takes too long, also while nobody is connected. Answers with a
+ * function that is to be told of each connection: the looks then last as long as there is one. A Node that keeps its
+ * timer elsewhere looks on as ever.
  */
 export function looksWhileConnected(server: Server): (socket: Socket) => void {
   const begin = server.listeners('listening').find(({ name }) => name === 'setupConnectionsTracking');

@@ -24,7 +24,10 @@ export interface PieceReader {
 /** Connections that speak HTTP no more. */
 const left = new WeakSet<Socket>();
 
-/** The connection becomes something else: what of it was read and not parsed goes back to the socket. Called while its last head is parsed. */
+/**
+ * The connection becomes something else: what of it was read and not parsed goes back to the socket. Called while its
+ * last head is parsed.
+ */
 export function leaveHttp(socket: Socket): void {
   left.add(socket);
   socket.removeAllListeners('data');

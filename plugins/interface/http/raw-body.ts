@@ -22,7 +22,10 @@ export class RawBodies {
     this.#folder = folder;
   }
 
-  /** Resolves with the file. Rejects with CONTENT_TYPE_INVALID, BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of a disk; then no file is left. */
+  /**
+   * Resolves with the file. Rejects with CONTENT_TYPE_INVALID, BODY_TOO_LARGE, BUSY, REQUEST_INVALID, and the codes of
+   * a disk; then no file is left.
+   */
   async receive(request: IncomingMessage, limit: number, caller: Caller): Promise<string> {
     const { headers } = request;
     const type = headers['content-type'];

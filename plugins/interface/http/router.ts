@@ -1,6 +1,7 @@
 /**
- * The routes of the table as it is now. Fastify takes no route once it runs: a new instance is built beside the old one and takes over in one step. It is
- * loaded and built when somebody asks for something: a start, and a device that is asked for its health alone, go without it.
+ * The routes of the table as it is now. Fastify takes no route once it runs: a new instance is built beside the old one
+ * and takes over in one step. It is loaded and built when somebody asks for something: a start, and a device that is
+ * asked for its health alone, go without it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';

@@ -102,7 +102,10 @@ export class BrowserKeys {
       .map(shown);
   }
 
-  /** Resolves when it is durable. Rejects with PARAMS_INVALID (no key), STATE_UNWRITABLE, STATE_NEWER and what a disk says: then it is not kept. */
+  /**
+   * Resolves when it is durable. Rejects with PARAMS_INVALID (no key), STATE_UNWRITABLE, STATE_NEWER and what a disk
+   * says: then it is not kept.
+   */
   async add(browser: { readonly name: string; readonly role: OperatorRole; readonly key: string }) {
     keyOf(browser.key);
     const now = this.#clock.now();

@@ -4,6 +4,7 @@ import {
   type CallerPeer,
   CoreError,
   callerName,
+  maybe,
   type TcpConnection,
 } from '@device-core/plugin-api';
 import type { AppLaunch, Credentials, PeerCredentials } from '@device-core/plugin-api/services/identity';
@@ -85,7 +86,7 @@ export class CallerResolver {
     const { app, pid, uid } = launch;
     const guest = { kind: 'app', id: app } as const;
     const known = this.#options.processes.add(guest, {
-      ...(pid === undefined ? {} : { pid }),
+      ...maybe({ pid }),
       ...(own || uid === undefined ? {} : { uid }),
     });
     await known;

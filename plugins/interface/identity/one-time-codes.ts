@@ -42,8 +42,8 @@ export class OneTimeCodes<T> {
   }
 
   /**
-   * Takes the code away and answers with its meaning. `peerOf` names the peer of the try: one name for all connections of a peer. Throws UNAUTHENTICATED, and
-   * RATE_LIMITED where this peer has had its tries at this code.
+   * Takes the code away and answers with its meaning. `peerOf` names the peer of the try: one name for all connections
+   * of a peer. Throws UNAUTHENTICATED, and RATE_LIMITED where this peer has had its tries at this code.
    */
   async take(text: string, peerOf: () => Promise<string>): Promise<T> {
     const open = this.#current();

@@ -1,13 +1,14 @@
 import { chmod, lstat, mkdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Scope } from '@device-core/plugin-api';
+import { maybe, type Scope } from '@device-core/plugin-api';
 import { sweepLeftovers, WantedFile } from '@device-core/plugin-api/durable';
 import { isToken, newToken } from './tokens.ts';
 
 /**
- * The operator's token from its file (0600, in a directory that others may pass but neither list nor change). A file that is missing, or that somebody
- * else could have read or written, is replaced; `replaced` says why where there was one. A disk that does not take the new one keeps nobody from
- * starting: the token holds in memory, and is written as soon as the disk takes it.
+ * The operator's token from its file (0600, in a directory that others may pass but neither list nor change). A file
+ * that is missing, or that somebody else could have read or written, is replaced; `replaced` says why where there was
+ * one. A disk that does not take the new one keeps nobody from starting: the token holds in memory, and is written as
+ * soon as the disk takes it.
  */
 export async function loadOperatorToken(
   path: string,
@@ -20,7 +21,7 @@ export async function loadOperatorToken(
   if ('token' in found) return { token: found.token, file };
   const token = newToken();
   await file.write(`${token}\n`);
-  return { token, file, ...(found.reason === undefined ? {} : { replaced: found.reason }) };
+  return { token, file, ...maybe({ replaced: found.reason }) };
 }
 
 async function openFolder(directory: string): Promise<void> {

@@ -13,7 +13,10 @@ const ENOPROTOOPT = 92;
 export interface PeerReader {
   /** Must be called in the turn in which the connection came: a descriptor that was closed meanwhile may be somebody else's. */
   read(fd: number): PeerCredentials | undefined;
-  /** Holds on to the process that connected; undefined where the kernel cannot, and its start time is all that tells it. In the same turn. */
+  /**
+   * Holds on to the process that connected; undefined where the kernel cannot, and its start time is all that tells it.
+   * In the same turn.
+   */
   hold(fd: number): HeldProcess | undefined;
   /** Why nothing can be read; everybody on a Unix socket then needs a token. */
   readonly failure?: unknown;

@@ -7,6 +7,7 @@ import {
   type Clock,
   CoreError,
   type Logger,
+  maybe,
   type OperatorRole,
   type Scope,
   type StayingBrowser,
@@ -174,7 +175,7 @@ export class BrowserSessions implements Sessions {
     const token = newToken();
     const now = this.#clock.now();
     const times = { since: now, lastUsed: now, until: now + LIFE_MS };
-    const session = { id: newToken().slice(0, 12), name, role, ...times, ...(browser !== undefined && { browser }) };
+    const session = { id: newToken().slice(0, 12), name, role, ...times, ...maybe({ browser }) };
     const alive = this.#alive();
     const own = alive.filter((one) => browser !== undefined && one.browser === browser).slice(MOST_OF_ONE - 1);
     const kept = alive.filter((one) => !own.includes(one)).slice(0, MOST - 1);

@@ -36,8 +36,8 @@ interface Shown {
 }
 
 /**
- * The tokens that are good now. Only hashes are kept: a dump of the memory or a log holds nothing that opens a door. A client that is connected has
- * its token in our memory; it goes with the connection.
+ * The tokens that are good now. Only hashes are kept: a dump of the memory or a log holds nothing that opens a door. A
+ * client that is connected has its token in our memory; it goes with the connection.
  */
 export class Tokens {
   readonly #operator: Buffer;
@@ -68,8 +68,8 @@ export class Tokens {
   }
 
   /**
-   * Compares with every token in constant time, so that the time tells neither how near a guess was nor whose it is. Whose it is is asked each time;
-   * `connection`, one object for each, spares the hash alone.
+   * Compares with every token in constant time, so that the time tells neither how near a guess was nor whose it is.
+   * Whose it is is asked each time; `connection`, one object for each, spares the hash alone.
    */
   ownerOf(token: string, connection?: object): TokenOwner | undefined {
     const shown = connection && this.#shown.get(connection);

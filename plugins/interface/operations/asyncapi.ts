@@ -1,4 +1,7 @@
-/** AsyncAPI 3.0 of every event of the device, from the table of topics. Source: https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
+/**
+ * AsyncAPI 3.0 of every event of the device, from the table of topics. Source:
+ * https://www.asyncapi.com/docs/reference/specification/v3.0.0
+ */
 
 import { EVENTS, type EventDescription, PRIORITIES } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';

@@ -1,5 +1,6 @@
 /** The documents of the public interface as operations of their own: rpc.discover (OpenRPC), system.openapi, system.asyncapi. */
 
+import { maybe } from '@device-core/plugin-api';
 import type { Table } from '@device-core/plugin-api/inside/operations';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { Operation, OperationInfo } from '@device-core/plugin-api/services/operations';
@@ -96,7 +97,7 @@ const inShort = ({ name, summary, plugin, rest }: OperationInfo) => ({
   name,
   summary,
   ...(rest && { method: rest.method, path: rest.path }),
-  ...(plugin !== undefined && { plugin }),
+  ...maybe({ plugin }),
 });
 
 /** The table's list is the same array until the table changes, and so is its document. */

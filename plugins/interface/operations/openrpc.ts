@@ -1,4 +1,5 @@
 /** OpenRPC 1.3 of every operation that JSON-RPC callers see. Source: https://spec.open-rpc.org */
+import { maybe } from '@device-core/plugin-api';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { JsonSchema, OperationInfo, RestBinding, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { codeOf, describeError, errorsOf, rpcCodeOf } from './gate-errors.ts';
@@ -25,7 +26,7 @@ function describeMethod(operation: OperationInfo): object {
     ...(operation.access ? { 'x-access': operation.access } : {}),
     ...(operation.plugin ? { 'x-plugin': operation.plugin } : {}),
     ...(operation.rest ? { 'x-rest': bindingOf(operation.rest) } : {}),
-    ...(operation.cli ? { 'x-cli': operation.cli } : {}),
+    ...maybe({ 'x-cli': operation.cli }),
     ...(operation.timeoutMs ? { 'x-timeout-ms': operation.timeoutMs } : {}),
     paramStructure: 'by-name',
     params: contentDescriptors(operation.params),

@@ -1,5 +1,5 @@
 /** prompts.list, prompts.answer, consents.list: for the person who owns the device, whatever an app holds. */
-import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
 import { ACT_ABOUT, ACT_NAMES, exactly, PROMPT_PARAMS, PROMPT_RIGHTS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Consent, Prompt, PromptOutcome } from '@device-core/plugin-api/services/prompts';
@@ -85,9 +85,9 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
         title,
         answers: id,
         what: what.filter(({ capability }) => allow.includes(capability)),
-        ...(version === undefined ? {} : { version }),
+        ...maybe({ version }),
         ...(kind === 'consent' ? { signer: signer ?? null } : {}),
-        ...(claims ? { claims } : {}),
+        ...maybe({ claims }),
       };
     },
     async run({ id, allow }, call) {

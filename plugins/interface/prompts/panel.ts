@@ -1,4 +1,7 @@
-/** The narrow way by which the Core's own panel answers. Whoever stands before the device owns it; no other plugin may say that somebody did. */
+/**
+ * The narrow way by which the Core's own panel answers. Whoever stands before the device owns it; no other plugin may
+ * say that somebody did.
+ */
 import { CoreError, FOR_USER, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
 import type { PanelAnswers, PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Board } from './board.ts';

@@ -1,4 +1,7 @@
-/** Requests of one app over one session, in front of the gate of operations, with cancellation and a bound; what is no plain request goes by jayson's protocol core. */
+/**
+ * Requests of one app over one session, in front of the gate of operations, with cancellation and a bound; what is no
+ * plain request goes by jayson's protocol core.
+ */
 import {
   type Caller,
   CoreError,

@@ -48,7 +48,10 @@ interface Waiting {
 }
 
 const TAKEN = Promise.resolve();
-/** Messages of one session that are read at once, each of a batch for itself: others have their turn, too, and quick answers leave before more is asked. */
+/**
+ * Messages of one session that are read at once, each of a batch for itself: others have their turn, too, and quick
+ * answers leave before more is asked.
+ */
 const BURST = 32;
 const ignore = (): void => undefined;
 /** How long a connection that we hung up may take to take its last bytes. */
@@ -206,8 +209,8 @@ export class AppSession implements Session {
   }
 
   /**
-   * Asked at regular intervals while there is a doubt: a peer that takes nothing for too long is cut, and one that went away is noticed. False where
-   * there is nothing to look for.
+   * Asked at regular intervals while there is a doubt: a peer that takes nothing for too long is cut, and one that went
+   * away is noticed. False where there is nothing to look for.
    */
   checkStalled(): boolean {
     this.#probe();

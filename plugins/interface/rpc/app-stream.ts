@@ -1,4 +1,7 @@
-/** One stream between an app and a plugin. Credit in bytes bounds what is on the way in each direction; a chunk may arrive in several pieces. */
+/**
+ * One stream between an app and a plugin. Credit in bytes bounds what is on the way in each direction; a chunk may
+ * arrive in several pieces.
+ */
 import { CoreError } from '@device-core/plugin-api';
 import type { StreamChannel } from '@device-core/plugin-api/services/operations';
 

@@ -1,7 +1,7 @@
 /**
- * Bytes of an app socket to messages (decisions D9): one JSON value a line; several values in one line and values that no newline follows are read,
- * too. A message with the member `bytes: N` is followed, after its newline, by N raw bytes. A newline always ends what went before, so that the
- * reader finds its feet again after rubbish.
+ * Bytes of an app socket to messages (decisions D9): one JSON value a line; several values in one line and values that
+ * no newline follows are read, too. A message with the member `bytes: N` is followed, after its newline, by N raw
+ * bytes. A newline always ends what went before, so that the reader finds its feet again after rubbish.
  */
 import { isUtf8 } from 'node:buffer';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';

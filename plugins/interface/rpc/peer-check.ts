@@ -23,8 +23,8 @@ export class PeerCheck {
   }
 
   /**
-   * Resolves with why the peer is refused, if it is. Must be called in the turn in which the connection came. Where credentials cannot be read the
-   * mode of the socket alone decides who can connect.
+   * Resolves with why the peer is refused, if it is. Must be called in the turn in which the connection came. Where
+   * credentials cannot be read the mode of the socket alone decides who can connect.
    */
   async refusal(socket: Socket, app: AppIdentity): Promise<string | undefined> {
     if (!this.#identity) return this.#away ? 'its process cannot be identified: plugin identity is away' : undefined;

@@ -85,7 +85,8 @@ function around(message: object, name: string, bytes: Buffer | undefined): Cut |
 }
 
 /**
- * A key that is there twice, anywhere in the message, is one member here and may be another one to others: what is checked must be what is read.
+ * A key that is there twice, anywhere in the message, is one member here and may be another one to others: what is
+ * checked must be what is read.
  */
 function keep(message: object, from: number, value: object, at: number, line: Buffer): void {
   const inner = at < 0 ? undefined : plainEnd(line, at);
@@ -110,7 +111,10 @@ function member(bytes: Buffer, { value, at }: { readonly value: object; readonly
   return -1;
 }
 
-/** The end of a value and its members, inner ones, too; undefined where JSON.stringify might write it in another way. The bytes are valid JSON. */
+/**
+ * The end of a value and its members, inner ones, too; undefined where JSON.stringify might write it in another way.
+ * The bytes are valid JSON.
+ */
 function plainEnd(bytes: Buffer, from: number): { readonly at: number; readonly members: number } | undefined {
   let depth = 0;
   let members = 0;

@@ -1,4 +1,7 @@
-/** Sessions that had their share and have more to read: one of them goes on in a turn of the event loop, so that a flood costs others one share a turn. */
+/**
+ * Sessions that had their share and have more to read: one of them goes on in a turn of the event loop, so that a flood
+ * costs others one share a turn.
+ */
 export class ReadingTurns {
   /** As long as there are sessions at most: each waits once. */
   readonly #row: (() => void)[] = [];

@@ -19,8 +19,8 @@ export function socketPath(run: string, name: string): string {
 }
 
 /**
- * Makes the directory (0700), the Core's own until handOver(), so that nobody can put a link in the place of the socket meanwhile, and removes what
- * a Core that was killed left behind. Throws UNAVAILABLE.
+ * Makes the directory (0700), the Core's own until handOver(), so that nobody can put a link in the place of the socket
+ * meanwhile, and removes what a Core that was killed left behind. Throws UNAVAILABLE.
  */
 export async function prepare(path: string, name: string): Promise<void> {
   const directory = join(path, '..');
@@ -46,7 +46,10 @@ export async function handOver(path: string, uid: number | undefined): Promise<v
   if (uid !== undefined && process.getuid?.() !== 0) await chmod(join(path, '..'), 0o711);
 }
 
-/** Without the right to give files away, app and Core share one user, as in development. Links themselves are given, not what they point to. */
+/**
+ * Without the right to give files away, app and Core share one user, as in development. Links themselves are given, not
+ * what they point to.
+ */
 async function give(path: string, uid: number | undefined): Promise<void> {
   if (uid === undefined || process.getuid?.() !== 0) return;
   await lchown(path, uid, process.getgid?.() ?? 0);

@@ -1,5 +1,5 @@
 /** Confirming what a page wants to do: by a code, or by waiting for the panel. */
-import { type CallContext, CoreError } from '@device-core/plugin-api';
+import { type CallContext, CoreError, maybe } from '@device-core/plugin-api';
 import { ACT_NAMES, ACT_SUBJECT, exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Sessions } from '@device-core/plugin-api/services/sessions';
@@ -56,7 +56,7 @@ export function confirmationOperations(
       const names = new Map((await sessions.list()).map(({ id, name }) => [id, name]));
       const waiting = confirmations
         .waiting()
-        .map(({ ms: _, about, ...one }) => ({ ...one, name: names.get(one.session) ?? '', ...(about && { about }) }));
+        .map(({ ms: _, about, ...one }) => ({ ...one, name: names.get(one.session) ?? '', ...maybe({ about }) }));
       return { ...(await sessions.confirmationCode()), waiting };
     },
   };

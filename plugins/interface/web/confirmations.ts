@@ -4,7 +4,7 @@
  * make.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { type CallContext, type Clock, CoreError } from '@device-core/plugin-api';
+import { type CallContext, type Clock, CoreError, maybe } from '@device-core/plugin-api';
 import type { SensitiveAct } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 
@@ -173,7 +173,7 @@ export class Confirmations {
     const reason = again
       ? 'what was confirmed is late, used, or was something else; confirm it anew'
       : `confirm it ${ways.length > 1 ? 'on the panel of the device or ' : ''}with a code of "devicectl web confirm"`;
-    const shown = { act, operation, names, ...(about && { about }) };
+    const shown = { act, operation, names, ...maybe({ about }) };
     return new CoreError('CONFIRMATION_REQUIRED', { what, reason, confirmation: id, ...shown, ways, until });
   }
 

@@ -1,4 +1,7 @@
-/** The files of the page: TypeScript as it is in the tree with its types taken off, libraries from their packages, nothing from elsewhere. */
+/**
+ * The files of the page: TypeScript as it is in the tree with its types taken off, libraries from their packages,
+ * nothing from elsewhere.
+ */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

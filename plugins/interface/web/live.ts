@@ -1,13 +1,16 @@
 /**
- * One socket a tab for all that is live. The page opens operations that stream and streams of the table, each under a number of its own, and gives
- * credit; nothing is read for which it has given none. The page is a client like any other: the gate decides.
+ * One socket a tab for all that is live. The page opens operations that stream and streams of the table, each under a
+ * number of its own, and gives credit; nothing is read for which it has given none. The page is a client like any
+ * other: the gate decides.
  *
- * Page: `{"open": 1, "operation": "events.stream", "params": {...}, "credit": 32}`, `{"open": 2, "stream": "display.frames", ...}`, `{"credit": 16, "of": 1}`,
- * `{"send": 2, "data": "<base64>"}`, `{"close": 1}`. Core: `{"opened": 2}`, `{"of": 1, "event"?, "id"?, "data"}`,
- * `{"lost": 2, "chunks", "bytes"}` (what the page sent and nobody read in time, since it was told last),
- * `{"closed": 1, "error"?: {"code", "message", "data"}}`; chunks of a stream are binary: the number as 4 bytes, big endian, and the bytes.
+ * Page: `{"open": 1, "operation": "events.stream", "params": {...}, "credit": 32}`,
+ * `{"open": 2, "stream": "display.frames", ...}`, `{"credit": 16, "of": 1}`, `{"send": 2, "data": "<base64>"}`,
+ * `{"close": 1}`. Core: `{"opened": 2}`, `{"of": 1, "event"?, "id"?, "data"}`, `{"lost": 2, "chunks", "bytes"}` (what
+ * the page sent and nobody read in time, since it was told last),
+ * `{"closed": 1, "error"?: {"code", "message", "data"}}`; chunks of a stream are binary: the number as 4 bytes, big
+ * endian, and the bytes.
  */
-import { type Clock, CoreError, toCoreError } from '@device-core/plugin-api';
+import { type Clock, CoreError, maybe, toCoreError } from '@device-core/plugin-api';
 import type { PageSocket } from '@device-core/plugin-api/services/http-server';
 import type { Operations, ServerSentEvent, StreamChannel } from '@device-core/plugin-api/services/operations';
 import { Inbox, type Loss } from './inbox.ts';
@@ -136,7 +139,7 @@ export class LivePage {
     const credit = new Credit(signal);
     credit.add(message.credit ?? 0);
     const inbox = message.stream === undefined ? undefined : new Inbox(this.#clock, (loss) => this.#told(id, loss));
-    this.#open.set(id, { credit, over, ...(inbox === undefined ? {} : { inbox }) });
+    this.#open.set(id, { credit, over, ...maybe({ inbox }) });
     const work = inbox ? this.#stream(id, message, credit, signal, inbox) : this.#events(id, message, credit, signal);
     work.then(
       () => this.#end(id),
@@ -159,7 +162,7 @@ export class LivePage {
     for await (const item of items) {
       await credit.take(signal);
       const { event, id: seq, data } = item as ServerSentEvent;
-      await this.#say({ ...(event !== undefined && { event }), ...(seq !== undefined && { id: seq }), data, of: id });
+      await this.#say({ ...maybe({ event, id: seq }), data, of: id });
     }
   }
 

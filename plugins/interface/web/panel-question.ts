@@ -1,5 +1,8 @@
-/** Asks the person before the device whether a page may do what it wants to do: a question like any other, so devicectl can answer it, too. */
-import { type Logger, reasonOf } from '@device-core/plugin-api';
+/**
+ * Asks the person before the device whether a page may do what it wants to do: a question like any other, so devicectl
+ * can answer it, too.
+ */
+import { type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import type { Prompts } from '@device-core/plugin-api/services/prompts';
 import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import type { Waiting } from './confirmations.ts';
@@ -68,7 +71,7 @@ export class PanelQuestions {
       names,
       what,
       ms,
-      ...(claims && { claims }),
+      ...maybe({ claims }),
       ...(about && { about: of }),
     });
     if (state === 'answered') this.#told.settle(id, allow.includes('yes') ? 'confirmed' : 'refused');

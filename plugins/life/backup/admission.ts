@@ -2,7 +2,10 @@
 import { pathProblem } from '@device-core/plugin-api/inside/packages';
 import { invalid, LIMITS, type Taker } from './head.ts';
 
-/** Called for each file before its bytes. It throws BACKUP_INVALID beyond the limits, for bad paths, for a path that comes twice, and for no state. */
+/**
+ * Called for each file before its bytes. It throws BACKUP_INVALID beyond the limits, for bad paths, for a path that
+ * comes twice, and for no state.
+ */
 export function admission(taker: Pick<Taker, 'refuse'>): (path: string, size: number) => void {
   const seen = new Set<string>();
   let bytes = 0;

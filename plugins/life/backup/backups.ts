@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, moveFile, storageError } from '@device-core/plugin-api/durable';
 import type { SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import type { Apps } from '@device-core/plugin-api/services/apps';
@@ -129,7 +129,7 @@ export class Backups {
       const { secrets, damaged, instead } = await transfer.takeOut();
       for (const key of damaged) left.path(`secrets/${key}`, 'it is damaged');
       const text = `${JSON.stringify({ format: 1, secrets })}\n`;
-      return { ...(secrets.length > 0 && { text }), ...(instead !== undefined && { instead }) };
+      return { ...(secrets.length > 0 && { text }), ...maybe({ instead }) };
     } catch (error) {
       left.path('secrets', `only this device can open them again: ${reasonOf(error)}`);
       return {};

@@ -6,8 +6,9 @@ import { invalid, Unreadable } from './head.ts';
 export const PIECE = 256 << 10;
 
 /**
- * Each of them but the last is whole. `into` is used for all of them, so that nothing waits for the collector of garbage: a piece is then of use until the
- * next one is asked for. Throws Unreadable for a file that grew shorter meanwhile or cannot be read.
+ * Each of them but the last is whole. `into` is used for all of them, so that nothing waits for the collector of
+ * garbage: a piece is then of use until the next one is asked for. Throws Unreadable for a file that grew shorter
+ * meanwhile or cannot be read.
  */
 export async function* pieces(file: FileHandle, size: number, into?: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < size; ) {

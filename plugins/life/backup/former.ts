@@ -1,4 +1,8 @@
-/** Reads backups of form 1, which Cores made before archives were plain tar. Each file stands behind a line of JSON; a list and a hash end it. */
+/**
+ * Reads backups of form 1, which Cores made before archives were plain tar. Each file stands behind a line of JSON; a
+ * list and a hash end it.
+ */
+
 import {
   createDecipheriv,
   createHash,
@@ -9,6 +13,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { promisify } from 'node:util';
+import { maybe } from '@device-core/plugin-api';
 import { admission } from './admission.ts';
 import type { ByteReader } from './bytes.ts';
 import { PIECE } from './bytes.ts';
@@ -109,5 +114,5 @@ function checked({ path, size, mode, sealed }: Partial<FormerLine>): FormerLine 
   const fine =
     typeof path === 'string' && Number.isSafeInteger(size) && size! >= 0 && Number.isInteger(mode) && mode! <= 0o777;
   if (!fine || (sealed !== undefined && sealed !== true)) throw invalid('a line of it is none');
-  return { path, size: size!, mode: mode!, ...(sealed && { sealed }) };
+  return { path, size: size!, mode: mode!, ...maybe({ sealed }) };
 }

@@ -9,8 +9,8 @@ import { KEPT } from '@device-core/plugin-api/pending-state';
 const LEFT_OUT =
   /^(log|uploads|changes|backups|outbox|browsers)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
 /**
- * Settings always: which of them are secrets, the schema of tomorrow says otherwise. Their journal holds them too, what was said of them has hashes of
- * them, and those of plugins lie beside the list of what was installed.
+ * Settings always: which of them are secrets, the schema of tomorrow says otherwise. Their journal holds them too, what
+ * was said of them has hashes of them, and those of plugins lie beside the list of what was installed.
  */
 const SECRET = /^(apps\/[^/]+\/)?config\.|^plugins\/(settings\.json|installed\.yaml)|(^|\/)(secrets|keys)\//;
 /** What an app writes itself. */
@@ -37,13 +37,16 @@ export interface Visitor {
   left(path: string, reason: string): void;
   /** Called for each entry below the data of an app as it is found. What it throws ends the look at this app. */
   entry?(app: string, path: string): void;
-  /** Looks at the data of an app by `look`, when that may be; more than once where it likes. Called when all else was visited, with the number of apps. */
+  /**
+   * Looks at the data of an app by `look`, when that may be; more than once where it likes. Called when all else was
+   * visited, with the number of apps.
+   */
   data(app: string, look: () => Promise<void>, apps: number): Promise<void>;
 }
 
 /**
- * Every file below `<var>`, open, and the data of apps after all else. Apps wrote below it, and others still write, so no link is followed: folders are
- * walked by their open handles, and what was opened is asked what it is.
+ * Every file below `<var>`, open, and the data of apps after all else. Apps wrote below it, and others still write, so
+ * no link is followed: folders are walked by their open handles, and what was opened is asked what it is.
  */
 export async function visitState(state: string, visitor: Visitor): Promise<void> {
   const apps: string[] = [];

@@ -1,7 +1,7 @@
 /** A backup is laid out beside the state and checked whole; only then is it ordered, and the next start exchanges the two. */
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { reasonOf, type StateForms } from '@device-core/plugin-api';
+import { maybe, reasonOf, type StateForms } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
 import type { MovedSecret, SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import { compare } from '@device-core/plugin-api/kits/versions';
@@ -74,7 +74,7 @@ export async function layOut(
     for (const folder of folders) await syncName(join(folder, 'x'));
     orderPending(state, 'restore');
     const secretsLeft = reason ?? (vault && moved === undefined ? OTHER_KEY : undefined);
-    return { files, ...(secretsLeft !== undefined && { secretsLeft }) };
+    return { files, ...maybe({ secretsLeft }) };
   } catch (error) {
     await rm(dirname(staged), { recursive: true, force: true });
     const disk = storageError(staged, error);

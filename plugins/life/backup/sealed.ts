@@ -1,6 +1,7 @@
 /**
- * A backup under a passphrase is a file of age (age-encryption.org/v1), which `age -d` opens on any machine. Work factor 15 takes 32 MiB and a tenth of a
- * second for each guess; the default of age, 18, takes 256 MiB, which a small device does not have. Node derives the key, outside of the event loop.
+ * A backup under a passphrase is a file of age (age-encryption.org/v1), which `age -d` opens on any machine. Work
+ * factor 15 takes 32 MiB and a tenth of a second for each guess; the default of age, 18, takes 256 MiB, which a small
+ * device does not have. Node derives the key, outside of the event loop.
  */
 import { createCipheriv, createDecipheriv, scrypt as derive, randomBytes, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -1,4 +1,7 @@
-/** Writes a backup as a plain tar: its head, each file of the state, secrets where it is sealed afterwards, and the hash of all that stands before. */
+/**
+ * Writes a backup as a plain tar: its head, each file of the state, secrets where it is sealed afterwards, and the hash
+ * of all that stands before.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { archiveEnd, memberHeader, memberPadding, REPRODUCIBLE } from '@device-core/plugin-api/inside/packages';
@@ -54,7 +57,10 @@ export class ArchiveWriter {
     this.#whole = whole.copy();
   }
 
-  /** Copies what the file holds now. Throws TooMuch beyond the limits, and Unreadable for a file that grew shorter meanwhile or cannot be read. */
+  /**
+   * Copies what the file holds now. Throws TooMuch beyond the limits, and Unreadable for a file that grew shorter
+   * meanwhile or cannot be read.
+   */
   async add(path: string, from: FileHandle): Promise<void> {
     const { size, mode } = await from.stat();
     const { bytes, files } = this.limits;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { definePlugin, type PluginHost, whileThere } from '@device-core/plugin-api';
+import { definePlugin, maybe, type PluginHost, whileThere } from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import { coreRestart } from '@device-core/plugin-api/inside/core-restart';
 import { device } from '@device-core/plugin-api/services/device';
@@ -26,7 +26,7 @@ export function makeBoot(env: Readonly<Record<string, string | undefined>>, end?
       const fell = report && (await FellBack.open(report, paths.var, scope, log));
       const tell = (): void => {
         const left = fell?.open;
-        host.bus.publish('system.boot', { safe: report?.safe ?? false, ...(left && { fellBack: left }) });
+        host.bus.publish('system.boot', { safe: report?.safe ?? false, ...maybe({ fellBack: left }) });
       };
       const seen = async () => {
         const was = (await fell?.see()) ?? false;

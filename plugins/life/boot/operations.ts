@@ -1,5 +1,5 @@
 /** boot.status, system.restart, system.reboot, system.powerOff. */
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import type { CoreRestart } from '@device-core/plugin-api/inside/core-restart';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
@@ -146,7 +146,7 @@ async function actsOf(provider: Machine | undefined, restart: CoreRestart, { sco
     const { acts, reason } = await scope.within('the machine', ABLE_MS, () => provider.able());
     return {
       acts: MACHINE_ACTS.filter((act) => acts.includes(act)),
-      ...(reason !== undefined && { actsReason: reason }),
+      ...maybe({ actsReason: reason }),
     };
   } catch (error) {
     const reason = reasonOf(error);
@@ -164,7 +164,7 @@ async function told({ form: _, uptime: __, boot: ___, loader: ____, ...report }:
       const slots = Object.fromEntries(
         now.slots.map(({ name, booted: _booted, primary: _primary, ...slot }) => [name, slot]),
       );
-      return { ...known, slots, ...(now.primary && { primary: now.primary }), slotsAsOf: 'now' };
+      return { ...known, slots, ...maybe({ primary: now.primary }), slotsAsOf: 'now' };
     }
   } catch (error) {
     more.log.warn({ reason: reasonOf(error) }, 'the slots cannot be read: boot.status tells those of the start');

@@ -11,8 +11,8 @@ export interface Waiting {
 }
 
 /**
- * A safe mode that nobody uses ends by itself, so that an unattended device comes back. It is used when an operator asks for something that changes the device;
- * then it stays until somebody ends it.
+ * A safe mode that nobody uses ends by itself, so that an unattended device comes back. It is used when an operator
+ * asks for something that changes the device; then it stays until somebody ends it.
  */
 export function untilUsed(host: PluginHost, operations: Operations, { file, seconds, restart }: Waiting): void {
   const { scope, log } = host;

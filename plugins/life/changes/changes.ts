@@ -1,6 +1,6 @@
 /** Makes changes: so many at once, one after the other for a subject, each step recorded before it runs. */
 
-import { CoreError, type PluginHost, toCoreError } from '@device-core/plugin-api';
+import { CoreError, maybe, type PluginHost, toCoreError } from '@device-core/plugin-api';
 import type { ChangeInfo, ChangeMaker, ChangeRequest, Changes } from '@device-core/plugin-api/services/changes';
 import { type ChangeRecord, isOver, newRecord, viewOf } from './record.ts';
 import type { Records } from './records.ts';
@@ -189,7 +189,7 @@ export class ChangeService implements Changes {
     const { id, kind, subject, state, progress, steps } = viewOf(record);
     const step = steps.find((one) => one.state === 'doing' || one.state === 'undoing')?.name;
     const { done, of } = progress;
-    const payload = { change: id, kind, subject, state, done, of, ...(step === undefined ? {} : { step }) };
+    const payload = { change: id, kind, subject, state, done, of, ...maybe({ step }) };
     try {
       this.#host.bus.publish('change.state', payload);
     } catch (err) {

@@ -1,4 +1,5 @@
 /** Record of a change in `<state>/changes/<id>.json`. */
+import { maybe } from '@device-core/plugin-api';
 import type {
   ChangeData,
   ChangeInfo,
@@ -49,9 +50,9 @@ export function viewOf(record: ChangeRecord): ChangeInfo {
     startedAt,
     steps: steps.map((step) => ({ ...step })),
     progress: { done, of: steps.length, ...note },
-    ...(error ? { error } : {}),
+    ...maybe({ error }),
     ...result,
-    ...(endedAt === undefined ? {} : { endedAt }),
+    ...maybe({ endedAt }),
   };
 }
 

@@ -6,12 +6,16 @@ import { watch } from 'chokidar';
 /** The device read the file before it noted its start, and not longer before than this. */
 const READ_BEFORE_MS = 60_000;
 
-/** Looks after an edit, in quiet times: an edit that came before chokidar had found the file is told by nobody (`ignoreInitial` holds for later files too). */
+/**
+ * Looks after an edit, in quiet times: an edit that came before chokidar had found the file is told by nobody
+ * (`ignoreInitial` holds for later files too).
+ */
 const LOOKS = [1, 5, 25];
 
 /**
- * Calls `changed` when the SKU, or one that it extends, has been left alone after an edit. Also when watching begins, where one may have been edited
- * since the device read it: to resolve a SKU costs a small board a second, and most starts follow no edit.
+ * Calls `changed` when the SKU, or one that it extends, has been left alone after an edit. Also when watching begins,
+ * where one may have been edited since the device read it: to resolve a SKU costs a small board a second, and most
+ * starts follow no edit.
  */
 export function watchSku(
   file: string,

@@ -1,4 +1,4 @@
-import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
+import { CoreError, definePlugin, maybe, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
 import { device } from '@device-core/plugin-api/services/device';
@@ -36,7 +36,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
 
     const { sys, proc, events } = config;
     const kernel = async (without: string, during: Scope) => {
-      const asks = { sys, proc, ...(events !== undefined && { events }), changed: asked.changed, without };
+      const asks = { sys, proc, ...maybe({ events }), changed: asked.changed, without };
       await asked.take(await KernelNetwork.open({ ...asks, scope: during }));
     };
     if (chosen === 'sim') await asked.take(new SimulatedNetwork(asked.changed));

@@ -73,7 +73,10 @@ export async function waysOut({ proc }: Places): Promise<readonly string[]> {
   return ways.sort((one, other) => one.metric - other.metric).map(({ name }) => name);
 }
 
-/** A route beyond is all that is known here: whether somebody answers there is not asked. What goes by a mobile network is taken as paid for. */
+/**
+ * A route beyond is all that is known here: whether somebody answers there is not asked. What goes by a mobile network
+ * is taken as paid for.
+ */
 export function stateOf(links: readonly NetworkLink[], ways: readonly string[]): NetworkState {
   const up = links.filter((link) => link.up);
   const out = ways.map((name) => up.find((link) => link.name === name)).find((link) => link !== undefined);

@@ -1,4 +1,4 @@
-import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
+import { CoreError, definePlugin, maybe, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
 import { device } from '@device-core/plugin-api/services/device';
@@ -34,7 +34,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const marks = { lowAt: config.lowAt, criticalAt: config.criticalAt };
     const files = async (during: Scope) => {
       const { sys, events } = config;
-      const asks = { ...marks, sys, ...(events !== undefined && { events }), changed: asked.changed, scope: during };
+      const asks = { ...marks, sys, ...maybe({ events }), changed: asked.changed, scope: during };
       await asked.take(await SysfsPower.open(asks));
     };
     if (chosen === 'sim') await asked.take(new SimulatedPower());

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import type { SlotName } from '@device-core/plugin-api/boot-record';
 import { DBusError } from '@device-core/plugin-api/inside/dbus';
 import type { SlotInfo, Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/services/slots';
@@ -41,7 +41,7 @@ export class RaucSlots implements Slots {
       const booted = slots.find((one) => one.booted)?.name;
       const primary = slots.find((one) => one.primary)?.name;
       const told = slots.map(({ rauc: _, install: __, ...slot }): SlotInfo => slot);
-      return { ...rest, slots: told, ...(booted && { booted }), ...(primary && { primary }), ...(cause && { cause }) };
+      return { ...rest, slots: told, ...maybe({ booted, primary }), ...(cause && { cause }) };
     } catch (error) {
       // A state of the device, and no error of who asks: RAUC is not there, or was started from no slot.
       return { ...rest, slots: [], cause: reasonOf(error) };
@@ -72,7 +72,10 @@ export class RaucSlots implements Slots {
     throw unavailable('read the images', 'bundles of RAUC have no list of ours');
   }
 
-  /** RAUC makes what it installed the next to start, unless its `system.conf` says `activate-installed=false`; then the running one is put first again. */
+  /**
+   * RAUC makes what it installed the next to start, unless its `system.conf` says `activate-installed=false`; then the
+   * running one is put first again.
+   */
   async stage(
     folder: string,
     { progress, signal }: { readonly progress?: (progress: StageProgress) => void; readonly signal?: AbortSignal } = {},

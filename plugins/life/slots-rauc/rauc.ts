@@ -52,7 +52,10 @@ export class Rauc {
     return value;
   }
 
-  /** Installs a bundle, and resolves when RAUC says how that ended. Throws SLOTS_UNAVAILABLE where it goes away, or takes longer than `ms`. */
+  /**
+   * Installs a bundle, and resolves when RAUC says how that ended. Throws SLOTS_UNAVAILABLE where it goes away, or
+   * takes longer than `ms`.
+   */
   async install(bundle: string, ms: number, progress: (percent: number) => void): Promise<Installed> {
     const bus = await this.#connected();
     const over = Promise.withResolvers<number>();

@@ -10,7 +10,10 @@ const MSG_DONTWAIT_NOSIGNAL = 0x40 | 0x4000;
 /** sun_path of struct sockaddr_un. */
 const PATH_BYTES = 108;
 
-/** `path` of $NOTIFY_SOCKET; a leading @ stands for the abstract namespace. koffi is a native package that may be absent: imported only here. */
+/**
+ * `path` of $NOTIFY_SOCKET; a leading @ stands for the abstract namespace. koffi is a native package that may be
+ * absent: imported only here.
+ */
 export async function connectNotify(path: string): Promise<Notify> {
   const address = addressOf(path);
   const { default: koffi } = await import('koffi');

@@ -1,8 +1,8 @@
 import type { PluginHost } from '@device-core/plugin-api';
 
 /**
- * Says that the event loop turns, twice in the time that the service manager waits. The timer is the loop's own, so that a loop that hangs says nothing:
- * the service manager then ends the Core and starts it again.
+ * Says that the event loop turns, twice in the time that the service manager waits. The timer is the loop's own, so
+ * that a loop that hangs says nothing: the service manager then ends the Core and starts it again.
  */
 export class Watchdog {
   /** Microseconds. */

@@ -81,7 +81,10 @@ const TIME_ERROR = 5;
 /** struct timex with room; `modes` 0 changes nothing. */
 const TIMEX_BYTES = 512;
 
-/** Asks the kernel whether somebody keeps its clock right. Undefined where that cannot be asked: koffi is a native package that may be absent. */
+/**
+ * Asks the kernel whether somebody keeps its clock right. Undefined where that cannot be asked: koffi is a native
+ * package that may be absent.
+ */
 export async function kernelClock(): Promise<(() => boolean) | undefined> {
   try {
     const { default: koffi } = await import('koffi');

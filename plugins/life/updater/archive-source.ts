@@ -1,4 +1,7 @@
-/** An image folder as a plain tar, in one file: its table of contents is read first, and nothing is unpacked but the blobs that are asked for. */
+/**
+ * An image folder as a plain tar, in one file: its table of contents is read first, and nothing is unpacked but the
+ * blobs that are asked for.
+ */
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';

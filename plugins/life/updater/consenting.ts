@@ -1,4 +1,7 @@
-/** Asks whoever stands at the device whether an update may have what it newly asks for, where nothing else keeps the device from installing it. */
+/**
+ * Asks whoever stands at the device whether an update may have what it newly asks for, where nothing else keeps the
+ * device from installing it.
+ */
 
 import { reasonOf } from '@device-core/plugin-api';
 import type { PromptOutcome } from '@device-core/plugin-api/services/prompts';

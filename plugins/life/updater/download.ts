@@ -59,7 +59,10 @@ export async function roomFor(folder: string, quota: number, keepFree: number): 
   return Math.min(quota - used, bavail * bsize - keepFree);
 }
 
-/** Resolves when each is there and holds what its name says. Throws as `Source.fetchBlob`, and REPOSITORY_UNTRUSTED for a blob that holds something else. */
+/**
+ * Resolves when each is there and holds what its name says. Throws as `Source.fetchBlob`, and REPOSITORY_UNTRUSTED for
+ * a blob that holds something else.
+ */
 export async function download(blobs: readonly Blob[], parts: Downloading): Promise<void> {
   const { folder, compressed, progress } = parts;
   await makeFolder(folder);

@@ -3,7 +3,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
 import {
   IMAGE_LIST,
@@ -70,8 +70,9 @@ export interface Looking {
 }
 
 /**
- * Takes up what a source offers, where it is something new: its list has been looked at by whoever owns the slots, and lies in its place. Resolves with a
- * sentence where there is nothing new. Throws as `Source.newest`, `Slots.inspect`, and the codes of a disk.
+ * Takes up what a source offers, where it is something new: its list has been looked at by whoever owns the slots, and
+ * lies in its place. Resolves with a sentence where there is nothing new. Throws as `Source.newest`, `Slots.inspect`,
+ * and the codes of a disk.
  */
 export async function find(
   parts: Parts,
@@ -116,11 +117,11 @@ export async function find(
     severity: image.severity,
     kind: source.kind,
     source: source.name,
-    ...(channel !== undefined && { channel }),
+    ...maybe({ channel }),
     since: offer.publishedAt ?? known?.since ?? parts.clock.now(),
     ...saidOf(offer),
     ...(downgrade && { downgrade }),
-    ...(image.notes !== undefined && { notes: image.notes }),
+    ...maybe({ notes: image.notes }),
     asks,
     ...(known?.accepted !== undefined && { accepted: known.accepted }),
   };
@@ -128,8 +129,7 @@ export async function find(
 }
 
 const saidOf = ({ rollout, withdrawn }: Offer) => ({
-  ...(rollout !== undefined && { rollout }),
-  ...(withdrawn !== undefined && { withdrawn }),
+  ...maybe({ rollout, withdrawn }),
 });
 
 function listOf({ list }: Offer, { name }: Source): Image {

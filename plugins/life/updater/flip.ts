@@ -1,6 +1,6 @@
 /** From a staged slot to one that is good, or back: the restart, and what is found after it. */
 import { join } from 'node:path';
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import type { SlotInfo, SlotsStatus } from '@device-core/plugin-api/services/slots';
 import { needSlots, sweepAll } from './fetching.ts';
 import {
@@ -34,7 +34,7 @@ export async function activate(parts: Parts, by?: string): Promise<void> {
   if (!wanted || !slot) throw new CoreError('UPDATE_CONFLICT', { verb: 'activate', state: journal.record.state });
   await keepBefore(fileOf(parts), beforeOf(await lookAt(lookers(parts), scope), wanted.image));
   if (journal.record.state !== 'activating')
-    await journal.move('activate', { flips: flips + 1, order: undefined, ...(by !== undefined && { by }) }, true);
+    await journal.move('activate', { flips: flips + 1, order: undefined, ...maybe({ by }) }, true);
   else await journal.note({ flips: flips + 1 });
   await slots.activate(slot);
   const { acts, reason } = (await services.machine?.able()) ?? { acts: [], reason: 'no plugin provides machine' };
@@ -60,7 +60,7 @@ export async function resume(parts: Parts, status: SlotsStatus): Promise<Resumed
   // Also where the record was lost: what is on trial is on probation.
   if (running.state === 'trial') {
     const reason = record.state === 'probation' ? 'the Core was started again' : undefined;
-    await journal.move('started', { slot: running.name, left: undefined, ...(reason !== undefined && { reason }) });
+    await journal.move('started', { slot: running.name, left: undefined, ...maybe({ reason }) });
     return 'gate';
   }
   const target = status.slots.find(({ name }) => name === record.slot);

@@ -1,6 +1,6 @@
 /** Is a new image as good as what ran before? Only what is on the device is looked at: an update does not fail for want of a network. */
 import { readFile, rm } from 'node:fs/promises';
-import { type CoreError, type HookCaller, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type CoreError, type HookCaller, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import type { AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
@@ -63,7 +63,7 @@ export async function lookAt({ manager, operations, apps }: GateServices, scope:
       // An app that starts with its first call may rest.
       const asked = state === 'running' ? undefined : await apps?.manifest(id).catch(() => undefined);
       const always = (asked?.lifecycle?.autostart ?? true) === true;
-      return { id, state, always, ...(reason === undefined ? {} : { reason }) };
+      return { id, state, always, ...maybe({ reason }) };
     }),
   );
   return { plugins, components: health?.components ?? {}, apps: seen, p99Ms };

@@ -1,5 +1,5 @@
 /** State of the update: durable, in the history, and published on the bus. */
-import { type Clock, CoreError } from '@device-core/plugin-api';
+import { type Clock, CoreError, maybe } from '@device-core/plugin-api';
 import type { KeptFile } from '@device-core/plugin-api/durable';
 import type { UpdateTold } from '@device-core/plugin-api/services/updates';
 import type { History } from './history.ts';
@@ -53,11 +53,7 @@ export class Journal {
     const { version, from, slot } = this.#about(state === 'checking');
     return {
       state,
-      ...(version !== undefined && { version }),
-      ...(from !== undefined && { from }),
-      ...(slot && { slot }),
-      ...(this.#percent !== undefined && { percent: this.#percent }),
-      ...(reason !== undefined && { reason }),
+      ...maybe({ version, from, slot, percent: this.#percent, reason }),
     };
   }
 
@@ -73,8 +69,9 @@ export class Journal {
   }
 
   /**
-   * The next state, in the history and told. The reason of the former one goes. `surely`: it must be on the disk before what follows. Throws
-   * UPDATE_CONFLICT where the step is not possible, with `surely` the codes of a disk, and STATE_NEWER.
+   * The next state, in the history and told. The reason of the former one goes. `surely`: it must be on the disk before
+   * what follows. Throws UPDATE_CONFLICT where the step is not possible, with `surely` the codes of a disk, and
+   * STATE_NEWER.
    */
   async move(
     step: Step,
@@ -95,12 +92,7 @@ export class Journal {
     await this.#history.add({
       at: this.#clock.now(),
       state: looked && step === 'fail' ? 'failed' : state,
-      ...(version !== undefined && { version }),
-      ...(image !== undefined && { image }),
-      ...(from !== undefined && { from }),
-      ...(slot && { slot }),
-      ...(reason !== undefined && { reason }),
-      ...(by !== undefined && { by }),
+      ...maybe({ version, image, from, slot, reason, by }),
     });
     this.#publish(this.told);
   }

@@ -4,8 +4,8 @@ import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import type { Parts } from './parts.ts';
 
 /**
- * Removes what former images kept in forms that neither image writes: at a start with two good ones, for then nobody goes back to an image that reads them. Never
- * rejects; whatever is not known keeps its file.
+ * Removes what former images kept in forms that neither image writes: at a start with two good ones, for then nobody
+ * goes back to an image that reads them. Never rejects; whatever is not known keeps its file.
  */
 export async function dropOldForms({ device, services, log }: Parts, { slots }: SlotsStatus): Promise<void> {
   if (slots.some(({ state }) => state !== 'good')) return;

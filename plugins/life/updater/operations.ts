@@ -1,10 +1,18 @@
 /** update.status, check, download, install, apply, rollback, history, why, hold, resume, inhibit, release. */
-import { type Caller, type Capabilities, CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
+import {
+  type Caller,
+  type Capabilities,
+  CoreError,
+  type CoreErrorCode,
+  callerName,
+  maybe,
+} from '@device-core/plugin-api';
 import { base64Schema, bytesOf, exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { UPDATE_STATES } from '@device-core/plugin-api/services/updates';
 import { LONGEST_MS } from './leases.ts';
 import type { Parts } from './parts.ts';
+import { STATUS_COLUMNS } from './status-columns.ts';
 import type { Updater } from './updater.ts';
 import { PIECE } from './uploads.ts';
 
@@ -127,9 +135,7 @@ const SOURCE: JsonSchema = {
   description: 'absolute path of an image folder or its archive on the device, or what update.upload told',
 };
 const SHOWN = {
-  columns: [
-    ...(['state', ['percent', '{percent}'], 'version', ['INSTEAD OF', '{from}'], 'slot', 'reason', 'rule'] as const),
-  ],
+  columns: ['state', ['percent', '{percent}'], 'version', ['INSTEAD OF', '{from}'], 'slot', 'reason', 'rule'] as const,
 };
 
 type Row = Operation<never, unknown>;
@@ -364,7 +370,7 @@ export function updateOperations(
         state,
         next: act,
         allowed: no === undefined,
-        ...(told !== undefined && { reason: told }),
+        ...maybe({ reason: told }),
         ...(no && { rule: no.rule.name, sentence: no.rule.sentence, todo: no.rule.todo }),
       };
     },
@@ -411,7 +417,7 @@ export function updateOperations(
     errors: [],
     async run() {
       const ended = await (await whole()).resumed();
-      return { ...Object(await view()), ...(ended && { ended }) };
+      return { ...Object(await view()), ...maybe({ ended }) };
     },
   };
   const inhibit: Operation<{ readonly reason: string; readonly ms: number }, unknown> = {
@@ -466,35 +472,6 @@ interface Installing extends Applying {
   readonly source: string;
   readonly downgrade: boolean;
 }
-
-const STATUS_COLUMNS = [
-  ...(['state', 'version', ['INSTEAD OF', '{from}'], 'slot', ['percent', '{percent}'], 'reason', 'rule'] as const),
-  ...([
-    ['in force', '{running.version}'],
-    ['other slot', '{running.other}'],
-  ] as const),
-  ...([
-    ['bytes to fetch', '{update.bytes}'],
-    ['severity', '{update.severity}'],
-    ['notes', '{update.notes}'],
-  ] as const),
-  ...([
-    ['restarts', '{update.restarts}'],
-    ['newly asks for', '{update.claims:json}'],
-  ] as const),
-  ...([
-    ['forms of state', '{update.forms:json}'],
-    ['way back', '{update.wayBack}'],
-    ['agree with', '{update.digest}'],
-  ] as const),
-  ...(['channel', 'repository', 'automatic'] as const),
-  ...([
-    ['held', '{hold.reason}'],
-    ['held until', '{hold.until:when}'],
-    ['leases', '{leases:json}'],
-    ['looked', '{checkedAt:when}'],
-  ] as const),
-];
 
 const mayRelease = (holder: string, caller: Caller, capabilities: Capabilities): boolean =>
   holder === callerName(caller) || capabilities.holds(caller, CAPABILITY);

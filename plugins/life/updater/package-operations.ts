@@ -1,6 +1,6 @@
 /** apps.available, apps.fetch, plugins.available, plugins.fetch: what the repository offers beside images. Installing is for the stores. */
 
-import { CoreError, type CoreErrorCode, callerName } from '@device-core/plugin-api';
+import { CoreError, type CoreErrorCode, callerName, maybe } from '@device-core/plugin-api';
 import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
@@ -127,7 +127,7 @@ function fetchOf(noun: PackageNoun, parts: Parts, packages: () => Promise<Packag
     timeoutMs: LOOK_MS,
     async run({ id, version, anyway = false }, call) {
       const them = await packages();
-      const offer = await them.find(noun, { id, ...(version !== undefined && { version }) }, call);
+      const offer = await them.find(noun, { id, ...maybe({ version }) }, call);
       await them.allow(offer, anyway);
       const { changes } = parts.services;
       if (!changes)

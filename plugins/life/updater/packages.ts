@@ -1,4 +1,7 @@
-/** Packages of apps and plugins from the repository. What comes here is what its role names; what is in it is for the store that takes it. */
+/**
+ * Packages of apps and plugins from the repository. What comes here is what its role names; what is in it is for the
+ * store that takes it.
+ */
 import { randomUUID } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -71,7 +74,10 @@ export class Packages {
     return [...newest.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Throws PACKAGE_NOT_FOUND, FETCH_REFUSED, PLATFORM_UNSUPPORTED, REPOSITORY_FAILED, REPOSITORY_UNTRUSTED, what the slots throw, and the codes of a disk. */
+  /**
+   * Throws PACKAGE_NOT_FOUND, FETCH_REFUSED, PLATFORM_UNSUPPORTED, REPOSITORY_FAILED, REPOSITORY_UNTRUSTED, what the
+   * slots throw, and the codes of a disk.
+   */
   async find(noun: PackageNoun, { id, version }: Wanted, call: Pick<CallContext, 'signal'>): Promise<OfferedPackage> {
     const what = version === undefined ? `${noun} ${id}` : `${noun} ${id} ${version}`;
     const all = await this.#offers(noun, what, call);

@@ -1,4 +1,7 @@
-/** The rules of updates, in the order in which they are asked: the first that says no is told. Pure; the guide of operators has its table from here. */
+/**
+ * The rules of updates, in the order in which they are asked: the first that says no is told. Pure; the guide of
+ * operators has its table from here.
+ */
 import { createHash } from 'node:crypto';
 import { compare } from '@device-core/plugin-api/kits/versions';
 import type { NetworkState } from '@device-core/plugin-api/services/network';

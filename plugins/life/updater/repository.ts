@@ -45,16 +45,16 @@ export interface Source {
   readonly name: string;
   /**
    * The newest image of a channel for this SKU and platform; undefined where the channel has none. Throws
-   * REPOSITORY_UNTRUSTED (a signature, an older or expired set of metadata: it is told as an alarm),
-   * REPOSITORY_FAILED (not there, slow, an answer that is no metadata: it is tried again),
-   * UPDATE_REFUSED with `rule: clock` (only expired if the clock is right, and nobody says that it is), SYSTEM_IMAGE_INVALID (a folder or archive),
-   * the codes of a disk, and the reason of `signal`.
+   * REPOSITORY_UNTRUSTED (a signature, an older or expired set of metadata: it is told as an alarm), REPOSITORY_FAILED
+   * (not there, slow, an answer that is no metadata: it is tried again), UPDATE_REFUSED with `rule: clock` (only
+   * expired if the clock is right, and nobody says that it is), SYSTEM_IMAGE_INVALID (a folder or archive), the codes
+   * of a disk, and the reason of `signal`.
    */
   newest(channel: string, signal: AbortSignal): Promise<Offer | undefined>;
   /**
-   * Writes a blob to `to`, as it travels; without a sync: the caller verifies it, syncs and renames it. Where the source cannot begin at `from` it
-   * truncates `to` and begins at 0. What was written when it fails stays. Throws REPOSITORY_FAILED (404, 500, a wrong length, too slow), the codes of
-   * a disk, and the reason of `signal`.
+   * Writes a blob to `to`, as it travels; without a sync: the caller verifies it, syncs and renames it. Where the
+   * source cannot begin at `from` it truncates `to` and begins at 0. What was written when it fails stays. Throws
+   * REPOSITORY_FAILED (404, 500, a wrong length, too slow), the codes of a disk, and the reason of `signal`.
    */
   fetchBlob(blob: Blob, to: string, options: BlobOptions): Promise<void>;
 }
@@ -80,8 +80,9 @@ export interface PackageSource extends Source {
   /** All that it names, whatever its version or platform. Throws as `newest`. */
   packages(noun: PackageNoun, signal: AbortSignal): Promise<readonly OfferedPackage[]>;
   /**
-   * Writes the file of a package to `to`, without a sync. Throws REPOSITORY_FAILED (what was written stays, so that it goes on), REPOSITORY_UNTRUSTED
-   * (other bytes than its role says: `to` is gone), the codes of a disk, and the reason of `signal`.
+   * Writes the file of a package to `to`, without a sync. Throws REPOSITORY_FAILED (what was written stays, so that it
+   * goes on), REPOSITORY_UNTRUSTED (other bytes than its role says: `to` is gone), the codes of a disk, and the reason
+   * of `signal`.
    */
   fetchPackage(wanted: OfferedPackage, to: string, options: PackageOptions): Promise<void>;
 }

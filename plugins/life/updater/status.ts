@@ -1,4 +1,5 @@
 /** Status for operators: the state of the update, its changes, and the running image. */
+import { maybe } from '@device-core/plugin-api';
 import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import type { Updater } from './updater.ts';
 
@@ -14,11 +15,7 @@ export async function statusOf(updater: Updater): Promise<object> {
     channel: config.channel,
     automatic: config.automatic,
     leases: leases.list(),
-    ...(rule !== undefined && { rule }),
-    ...(order && { order }),
-    ...(hold && { hold }),
-    ...(journal.retry && { retry: journal.retry }),
-    ...(checkedAt !== undefined && { checkedAt }),
+    ...maybe({ rule, order, hold, retry: journal.retry, checkedAt }),
     ...(config.url !== undefined && { repository: withoutSecrets(config.url) }),
     running: runningOf(slots),
     ...(wanted && {
@@ -31,9 +28,7 @@ export async function statusOf(updater: Updater): Promise<object> {
         since: wanted.since,
         claims: wanted.asks.claims,
         forms: wanted.asks.forms,
-        ...(wanted.channel !== undefined && { channel: wanted.channel }),
-        ...(wanted.notes !== undefined && { notes: wanted.notes }),
-        ...(bytes !== undefined && { bytes }),
+        ...maybe({ channel: wanted.channel, notes: wanted.notes, bytes }),
         restarts: ['the Core', ...apps.filter(({ state }) => state === 'running').map(({ id }) => id)],
         wayBack: wanted.asks.forms.every(({ way }) => way === 'both'),
         ...(wanted.asks.digest !== undefined && {

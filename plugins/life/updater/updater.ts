@@ -1,10 +1,9 @@
 /** One update at a time: what operators order, what the device does by itself, and what waits for a rule. */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { type CallContext, CoreError, callerName, reasonOf } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe, reasonOf } from '@device-core/plugin-api';
 import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
 import { Consenting } from './consenting.ts';
-import { deviceId } from './device-id.ts';
+import { ownId } from './device-id.ts';
 import { roomFor, sweep } from './download.ts';
 import { blobsOf, type Fetching, fetchAll, find, keptImage, needSlots, sourceAt, toFetch } from './fetching.ts';
 import { activate, gate, resume, rollBack } from './flip.ts';
@@ -13,7 +12,8 @@ import type { Parts } from './parts.ts';
 import { type Act, CONSENT, type Facts, firstNo, nextAct, type Refusal } from './policy.ts';
 import type { Order, UpdateRecord } from './record.ts';
 import type { Blob, Source } from './repository.ts';
-import { COMMITTED, OVER, type Step } from './states.ts';
+import { COMMITTED, OVER } from './states.ts';
+import { Stopped } from './stopped.ts';
 import { tidy } from './tidy.ts';
 import { Uploads } from './uploads.ts';
 
@@ -23,16 +23,7 @@ const HOUR = 3_600_000;
 const MB = 1 << 20;
 const STAGED: readonly string[] = ['staged', 'waiting'];
 
-class Stopped extends Error {
-  readonly step: Step;
-
-  constructor(reason: string, step: Step = 'stop') {
-    super(reason);
-    this.step = step;
-  }
-}
-
-export interface Ordered {
+interface Ordered {
   readonly accept?: string;
   readonly anyway?: boolean;
 }
@@ -285,7 +276,7 @@ export class Updater {
     if (act === 'download') await this.#measure();
     const by = record.order === undefined ? 'device' : 'operator';
     const no = firstNo(act, await this.facts(), { by, ...(record.anyway && { anyway: true }) });
-    return { act, by, ...(no && { no }) };
+    return { act, by, ...maybe({ no }) };
   }
 
   async facts(): Promise<Facts> {
@@ -484,12 +475,7 @@ export class Updater {
   }
 
   async #id(): Promise<string> {
-    const { device, journal } = this.parts;
-    this.#device ??= (await deviceId(join(device.paths.etc, 'device.yaml'))) ?? journal.record.device;
-    if (this.#device === undefined) {
-      this.#device = randomUUID();
-      await journal.note({ device: this.#device });
-    }
+    this.#device ??= await ownId(this.parts);
     return this.#device;
   }
 

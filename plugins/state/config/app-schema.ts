@@ -14,7 +14,10 @@ const ajvPackage = packageLater<typeof import('ajv')>('ajv', import.meta.url);
 type Found = { readonly pointer: string; readonly schema: unknown } | 'unknown' | 'free';
 
 const SCHEMA_ID = 'app';
-/** Limit of processor time. An honest schema takes below a millisecond, and some tens for its compilation; a slow board takes ten times that. */
+/**
+ * Limit of processor time. An honest schema takes below a millisecond, and some tens for its compilation; a slow board
+ * takes ten times that.
+ */
 const LIMIT_MS = 250;
 
 /** Description of the keys of an app. */

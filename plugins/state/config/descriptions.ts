@@ -1,6 +1,6 @@
 /** Descriptions of all keys, with their values in every layer. */
 
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { isLive, isSkuOnly } from '@device-core/plugin-api/inside/manifest-check';
 import type { AppStatus } from '@device-core/plugin-api/services/apps';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
@@ -193,7 +193,7 @@ export class Descriptions {
     if (builtIn !== undefined) layers.push({ source: 'builtin', value: builtIn, revision: 0, writable: false });
     const { lock } = found;
     const winner = layers.findIndex(({ source, misfit }) => misfit === undefined && !(lock && isOverride(source)));
-    return { layers, winner, ...(lock && { lock }) };
+    return { layers, winner, ...maybe({ lock }) };
   }
 
   /** A value of a former version of the plugin is left out by the Core. */
@@ -236,7 +236,7 @@ export class Descriptions {
       revision: winning?.revision ?? 0,
       overridden: layers.some((layer) => isOverride(layer.source)),
       writable: lock === undefined && !skuOnly && keyFault(key) === undefined,
-      ...(lock && { locked: lock }),
+      ...maybe({ locked: lock }),
       ...(skuOnly && { skuOnly }),
       applies: kind === 'plugin' && !isLive(section?.schema, name) ? 'restart' : 'live',
     };

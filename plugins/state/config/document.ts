@@ -1,8 +1,9 @@
 /**
  * One YAML file of settings, editable in place so that comments and the order of lines survive a write.
  *
- * The form that the Core writes is one full dotted key a line (`display.brightness: 80`). Nested maps are read, too: a map is nesting unless it
- * is tagged `!value`, which is how a value that is itself a non-empty map is written. Arrays and empty maps are always values; null is "not set".
+ * The form that the Core writes is one full dotted key a line (`display.brightness: 80`). Nested maps are read, too: a
+ * map is nesting unless it is tagged `!value`, which is how a value that is itself a non-empty map is written. Arrays
+ * and empty maps are always values; null is "not set".
  */
 import { CoreError } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/kits/lazy-package';

@@ -1,6 +1,7 @@
 /**
- * `config.journal`: what was changed since `config.yaml.last-good` and `config.meta.json` were written, a line for each write of `config.yaml`. With
- * it these two need not be written anew for each change. It is folded into them when it has grown, when the plugin stops, and when it starts.
+ * `config.journal`: what was changed since `config.yaml.last-good` and `config.meta.json` were written, a line for each
+ * write of `config.yaml`. With it these two need not be written anew for each change. It is folded into them when it
+ * has grown, when the plugin stops, and when it starts.
  */
 import { rm } from 'node:fs/promises';
 import { newerForm } from '@device-core/plugin-api';
@@ -43,8 +44,9 @@ export class Journal {
   }
 
   /**
-   * Reads the journal if it follows the metadata of revision `of`: one of other metadata was folded already, and undefined metadata cannot tell.
-   * An incomplete last line was never acknowledged. Throws STATE_NEWER, and STATE_CORRUPT for a file that cannot be read.
+   * Reads the journal if it follows the metadata of revision `of`: one of other metadata was folded already, and
+   * undefined metadata cannot tell. An incomplete last line was never acknowledged. Throws STATE_NEWER, and
+   * STATE_CORRUPT for a file that cannot be read.
    */
   async read(of: number | undefined): Promise<Found> {
     this.#bytes = 1; // any old file has to go before a new one begins

@@ -1,5 +1,6 @@
 /**
- * `<etc>/locks.yaml`: keys that the OEM keeps at their default. `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
+ * `<etc>/locks.yaml`: keys that the OEM keeps at their default.
+ * `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
  */
 import { CoreError } from '@device-core/plugin-api';
 import { parseYaml } from '@device-core/plugin-api/kits/yaml';

@@ -30,8 +30,9 @@ export function formatMetadata(metadata: Metadata): string {
 }
 
 /**
- * Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". A former version wrote them just before the YAML,
- * with `undo`: the entry from before a write whose YAML may be missing. Throws STATE_NEWER.
+ * Damaged metadata cost their history only, never a value: undefined stands for "nothing is known". A former version
+ * wrote them just before the YAML, with `undo`: the entry from before a write whose YAML may be missing. Throws
+ * STATE_NEWER.
  */
 export function parseMetadata(
   text: string,

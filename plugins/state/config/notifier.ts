@@ -4,7 +4,10 @@ import type { Logger, Scope } from '@device-core/plugin-api';
 import type { AppSockets, SessionInfo } from '@device-core/plugin-api/services/app-sockets';
 import type { Config, ConfigChange } from '@device-core/plugin-api/services/config';
 
-/** Changes on their way to one app. An app that reads slowly finds only the newest change of each key, so the queue is bound by the keys. */
+/**
+ * Changes on their way to one app. An app that reads slowly finds only the newest change of each key, so the queue is
+ * bound by the keys.
+ */
 class Outbox implements Disposable {
   readonly sessions = new Set<string>();
   readonly #pending = new Map<string, ConfigChange>();

@@ -1,6 +1,7 @@
 /**
- * Configuration of plugins, set on the device. Keys `plugins.<id>.<member>` of the device's layers are laid over those of the SKU; the Core reads
- * them from `<var>/plugins/settings.json` before it runs anything, and restarts the plugins whose section changed (ADR 0106).
+ * Configuration of plugins, set on the device. Keys `plugins.<id>.<member>` of the device's layers are laid over those
+ * of the SKU; the Core reads them from `<var>/plugins/settings.json` before it runs anything, and restarts the plugins
+ * whose section changed (ADR 0106).
  */
 
 import { dirname } from 'node:path';
@@ -110,8 +111,9 @@ export class PluginSections {
   }
 
   /**
-   * Makes a change that was asked for. The Core is asked first whether it could take it: what it refuses is not written. Resolves when `write` has; the
-   * plugins restart afterwards, as the one who answers may be one of them. `undo` is called where a plugin does not come up with it.
+   * Makes a change that was asked for. The Core is asked first whether it could take it: what it refuses is not
+   * written. Resolves when `write` has; the plugins restart afterwards, as the one who answers may be one of them.
+   * `undo` is called where a plugin does not come up with it.
    */
   change<T>(
     key: string,

@@ -1,6 +1,7 @@
 /**
- * The text of a settings file, cut into the pairs of its root, so that one key can be changed without the others being read or written anew: what
- * stands around a changed value stays byte for byte. Changes follow each other and can be taken back until they are settled.
+ * The text of a settings file, cut into the pairs of its root, so that one key can be changed without the others being
+ * read or written anew: what stands around a changed value stays byte for byte. Changes follow each other and can be
+ * taken back until they are settled.
  */
 import { CoreError } from '@device-core/plugin-api';
 import { ConfigDocument } from './document.ts';
@@ -67,7 +68,10 @@ export class SettingsText {
     return parts.join('');
   }
 
-  /** Sets or (null) unsets one key. Throws CONFIG_VALUE_INVALID and has changed nothing where the key, its value or the whole does not fit. */
+  /**
+   * Sets or (null) unsets one key. Throws CONFIG_VALUE_INVALID and has changed nothing where the key, its value or the
+   * whole does not fit.
+   */
   set(key: string, value: unknown, { maxKeys, maxBytes }: Limits): void {
     const fail = (reason: string): never => {
       throw new CoreError('CONFIG_VALUE_INVALID', { key, reason });

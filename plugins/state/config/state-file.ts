@@ -1,7 +1,8 @@
 /**
- * One file that the Core writes (`config.yaml` of the device or of an app), with its journal, metadata and last good copy beside it. Writes that wait
- * are made together; one is in memory only after it is durable. Order of a write: journal, YAML, directory. If the Core is killed at any moment,
- * the YAML is whole, and an acknowledged write is in the YAML as well as in the last good copy with its journal.
+ * One file that the Core writes (`config.yaml` of the device or of an app), with its journal, metadata and last good
+ * copy beside it. Writes that wait are made together; one is in memory only after it is durable. Order of a write:
+ * journal, YAML, directory. If the Core is killed at any moment, the YAML is whole, and an acknowledged write is in the
+ * YAML as well as in the last good copy with its journal.
  */
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -102,9 +103,9 @@ export class StateFile {
   }
 
   /**
-   * Sets or (null) unsets one key; durable when it resolves. `guard` runs when its turn has come, after hand edits were taken in, and may throw.
-   * Resolves with what `answer` says of the revision as soon as the change is in force. Throws QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE,
-   * STORAGE_FULL, STORAGE_READ_ONLY, STORAGE_FAILED.
+   * Sets or (null) unsets one key; durable when it resolves. `guard` runs when its turn has come, after hand edits were
+   * taken in, and may throw. Resolves with what `answer` says of the revision as soon as the change is in force. Throws
+   * QUEUE_FULL, CONFIG_VALUE_INVALID, STATE_UNWRITABLE, STORAGE_FULL, STORAGE_READ_ONLY, STORAGE_FAILED.
    */
   set<T>(
     key: string,
@@ -336,7 +337,10 @@ export class StateFile {
     this.#options.problems.mended(this.path);
   }
 
-  /** Writes the changes and accepts them. The YAML may be the new one, too, after a failed sync of its folder: then it is taken in as an edit. */
+  /**
+   * Writes the changes and accepts them. The YAML may be the new one, too, after a failed sync of its folder: then it
+   * is taken in as an edit.
+   */
   async #write(changes: Changes): Promise<void> {
     if (this.#records.due) await this.#fold();
     const text = this.#draft.toString();

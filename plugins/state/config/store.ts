@@ -1,7 +1,7 @@
 /** Three layers and who sees what (decisions D7): app overrides over device state over system defaults. */
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import type {
   Config,
   ConfigChange,
@@ -175,13 +175,13 @@ export class ConfigStore implements Config {
       const refused = source === 'app' && refuses === true;
       const misfit = refused ? this.#refusal(app, key, value) : this.#described.fault(key, value);
       const writable = layer === own || layer === this.#device;
-      return [{ ...held, source: builtIn ? 'builtin' : source, writable, ...(misfit !== undefined && { misfit }) }];
+      return [{ ...held, source: builtIn ? 'builtin' : source, writable, ...maybe({ misfit }) }];
     });
     const winner = layers.findIndex(
       ({ source, misfit }) =>
         misfit === undefined && (lock === undefined || source === 'default' || source === 'builtin'),
     );
-    return { layers, winner, ...(lock && { lock }) };
+    return { layers, winner, ...maybe({ lock }) };
   }
 
   /** Keys that a scope has itself: of an app what it describes, has as default or overrides; of the device what its own layers hold. */
@@ -363,7 +363,7 @@ export class ConfigStore implements Config {
     const revision = now?.revision ?? 0;
     if (expected === undefined || expected === revision) return;
     const { setBy, setAt } = now ?? {};
-    const who = { ...(setBy !== undefined && { setBy }), ...(setAt !== undefined && { setAt }) };
+    const who = { ...maybe({ setBy, setAt }) };
     const both = this.isSecret(app, key) || this.#options.hides?.(key) ? {} : { value: now?.value ?? null, given };
     throw new CoreError('CONFIG_CONFLICT', { key, revision, expected, ...who, ...both });
   }

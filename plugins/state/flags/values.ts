@@ -1,6 +1,6 @@
 /** Flags as keys `flags.<name>` of the configuration: it holds the values, checks them and tells of changes. */
 
-import { FOR_USER, type Logger, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
+import { FOR_USER, type Logger, maybe, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
 import { unknownFlag } from '@device-core/plugin-api/flag-declaration';
 import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
 import type { Flags, FlagTold } from '@device-core/plugin-api/services/flags';
@@ -143,7 +143,6 @@ function told(
     description,
     schema,
     declaredBy,
-    ...(setBy !== undefined && { setBy }),
-    ...(setAt !== undefined && { setAt }),
+    ...maybe({ setBy, setAt }),
   };
 }

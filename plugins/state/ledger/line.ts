@@ -7,7 +7,10 @@ export type Line =
   | { readonly kind: 'bytes'; readonly id: string; readonly bytes: number }
   | { readonly kind: 'sum'; readonly sum: DepartureSum };
 
-/** `other`: of another form, as a newer Core may have written it. `place` is its number in the file, of which older lines without id get one. */
+/**
+ * `other`: of another form, as a newer Core may have written it. `place` is its number in the file, of which older
+ * lines without id get one.
+ */
 export function parseLine(text: string, place: number): Line | 'other' | 'broken' {
   let value: unknown;
   try {

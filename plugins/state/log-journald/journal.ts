@@ -14,7 +14,10 @@ export interface JournalOptions {
   readonly clock: Clock;
 }
 
-/** Lines of the log on their way to the journal. It never waits: what the journal has no room for is lost, counted, and told there and in /health. */
+/**
+ * Lines of the log on their way to the journal. It never waits: what the journal has no room for is lost, counted, and
+ * told there and in /health.
+ */
 export class Journal implements Disposable {
   readonly #options: JournalOptions;
   #socket: Datagrams | undefined;

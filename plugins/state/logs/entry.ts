@@ -29,8 +29,8 @@ const NUMBERS: Readonly<Record<number, Level>> = {
 };
 
 /**
- * Reads a line as the Core, or log.write of an app, wrote it: JSON. Anything else is text that an app printed. Secrets were hidden when the Core
- * wrote the line; what an app prints passes the same rule here.
+ * Reads a line as the Core, or log.write of an app, wrote it: JSON. Anything else is text that an app printed. Secrets
+ * were hidden when the Core wrote the line; what an app prints passes the same rule here.
  */
 export function readEntry(line: string, app?: string): LogEntry {
   const said = app === undefined ? {} : { app };

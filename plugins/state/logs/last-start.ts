@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { LogsConfig } from './configuration.ts';
 import { type LogEntry, readEntry } from './entry.ts';
@@ -17,8 +18,9 @@ export interface LastStart {
   readonly ts?: number;
   readonly sku: string;
   /**
-   * `unfinished`: it never got ready, and ended without a word or was killed (a plugin hung, or there was no power); `refused`: the SKU cannot run;
-   * `crashed`: an error or process.exit() ended it; `killed`: it ran, and ended without a word; `stopped`: in order, by a signal.
+   * `unfinished`: it never got ready, and ended without a word or was killed (a plugin hung, or there was no power);
+   * `refused`: the SKU cannot run; `crashed`: an error or process.exit() ended it; `killed`: it ran, and ended without
+   * a word; `stopped`: in order, by a signal.
    */
   readonly outcome: (typeof OUTCOMES)[number];
   /** Plugins that were still starting when it ended, or that the errors name; the most likely to blame first. */
@@ -84,7 +86,7 @@ function describe(start: LogEntry, run: readonly LogEntry[]): LastStart {
   const problems = run.filter(({ level }) => level !== 'debug' && level !== 'info');
   const { ts } = start;
   return {
-    ...(ts === undefined ? {} : { ts }),
+    ...maybe({ ts }),
     sku: String(start.fields?.sku ?? ''),
     outcome: outcomeOf(run),
     suspects: suspectsOf(run),

@@ -6,8 +6,9 @@ const NEWLINE = 10;
 const MAX_LINE = 1 << 20;
 
 /**
- * New lines of a log file while it is written and put aside. The file itself is the queue: a slow reader costs no memory here. What is written
- * between the last look and the second of two rotations is missed; at 5 MB a file and a look every 250 ms a device never gets there.
+ * New lines of a log file while it is written and put aside. The file itself is the queue: a slow reader costs no
+ * memory here. What is written between the last look and the second of two rotations is missed; at 5 MB a file and a
+ * look every 250 ms a device never gets there.
  */
 export class LogFollower implements AsyncDisposable {
   readonly #file: string;

@@ -13,8 +13,8 @@ export interface Budget {
 }
 
 /**
- * The lines of a log and of the files that were put aside before it, newest first, until the budget is spent; `end` leaves out what stands in the
- * log from there on. A file that is not there, or that cannot be unpacked, has no lines.
+ * The lines of a log and of the files that were put aside before it, newest first, until the budget is spent; `end`
+ * leaves out what stands in the log from there on. A file that is not there, or that cannot be unpacked, has no lines.
  */
 export async function* linesBackwards(log: string, budget: Budget, end = Infinity): AsyncGenerator<string> {
   const seen = new Set<number>();

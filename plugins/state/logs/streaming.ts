@@ -1,4 +1,4 @@
-import { type CallContext, CoreError, callerName, type Scope } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe, type Scope } from '@device-core/plugin-api';
 import type { JsonSchema, Operation, ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import type { LogsConfig } from './configuration.ts';
 import { readEntry } from './entry.ts';
@@ -66,12 +66,7 @@ export class LogStreams {
       await using follower = new LogFollower(file);
       const end = await follower.start();
       if (tail > 0) {
-        const { entries } = await readNewest(
-          file,
-          { ...filter, ...(app === undefined ? {} : { app }), limit: tail },
-          this.#config,
-          end,
-        );
+        const { entries } = await readNewest(file, { ...filter, ...maybe({ app }), limit: tail }, this.#config, end);
         for (const entry of entries) yield { data: entry };
       }
       while (!signal.aborted) {

@@ -2,6 +2,7 @@
 import {
   CoreError,
   FOR_USER,
+  maybe,
   reasonOf,
   type Scope,
   type ServesEachUser,
@@ -107,7 +108,7 @@ export class Registry implements Metrics, ServesEachUser<Metrics> {
       failures: 0,
       left: [],
       collect: () => given.collect(),
-      ...(perMetric !== undefined && { perMetric }),
+      ...maybe({ perMetric }),
       ...(user?.installed && { prefix: metricPrefix(plugin) }),
     };
     this.#sources.add(source);

@@ -71,8 +71,8 @@ export class SeriesTable {
   }
 
   /**
-   * Adds an answer. `perMetric` in the place of the limit is for those who are known to tell no more than they should. Tells what did not fit, and
-   * metrics that another plugin defines otherwise.
+   * Adds an answer. `perMetric` in the place of the limit is for those who are known to tell no more than they should.
+   * Tells what did not fit, and metrics that another plugin defines otherwise.
    */
   add(
     plugin: string,

@@ -1,11 +1,11 @@
 /**
- * The file of one queue. A new one is made under another name and put in its place whole, so what lies there is always either ours or no queue at all.
- * SQLite is loaded with the first queue: a Core without any does not pay for it.
+ * The file of one queue. A new one is made under another name and put in its place whole, so what lies there is always
+ * either ours or no queue at all. SQLite is loaded with the first queue: a Core without any does not pay for it.
  */
 import { lstat, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { CoreError, newerForm, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, newerForm, reasonOf } from '@device-core/plugin-api';
 import {
   diskState,
   makeFolder,
@@ -82,7 +82,10 @@ export interface Opened {
   readonly damage?: string;
 }
 
-/** Rejects with STATE_NEWER and the codes of a disk; another file is set aside, as damaged. An error of `use` is damage, too. `known`: its damage. */
+/**
+ * Rejects with STATE_NEWER and the codes of a disk; another file is set aside, as damaged. An error of `use` is damage,
+ * too. `known`: its damage.
+ */
 export async function openDatabase(
   file: string,
   use: (database: DatabaseSync) => void,
@@ -105,7 +108,7 @@ export async function openDatabase(
   try {
     const damage = broken && `${reasonOf(broken)}; it was set aside as ${await putAside(file)}`;
     await make(file);
-    return { database: await opened(file, use), ...(damage !== undefined && { damage }) };
+    return { database: await opened(file, use), ...maybe({ damage }) };
   } catch (error) {
     throw databaseError(file, error);
   }
@@ -115,8 +118,8 @@ async function opened(file: string, use: (database: DatabaseSync) => void): Prom
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(file);
   try {
-    // Exclusive: a second Core on this folder is refused, and no memory is shared by a file. A killed process loses nothing; a put that is to survive a
-    // loss of power is synced outside of the event loop, see Store.sync().
+    // Exclusive: a second Core on this folder is refused, and no memory is shared by a file. A killed process loses
+    // nothing; a put that is to survive a loss of power is synced outside of the event loop, see Store.sync().
     database.exec(
       `PRAGMA locking_mode=EXCLUSIVE; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA secure_delete=OFF`,
     );

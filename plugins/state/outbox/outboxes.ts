@@ -4,6 +4,7 @@ import {
   FOR_USER,
   isNewer,
   type Logger,
+  maybe,
   reasonOf,
   type Scope,
   type ServesEachUser,
@@ -177,7 +178,7 @@ export class Outboxes implements ServesEachUser<Outbox> {
         send: measured,
         sendMs,
         ledger: () => this.#ledger,
-        ...(random && { random }),
+        ...maybe({ random }),
       });
       const open: Open = {
         owner: user.plugin,
@@ -250,7 +251,7 @@ function stateOf({ destination, queue, sender }: Open): QueueState {
     bytes,
     sent: sender.sent,
     lost,
-    ...(oldestAt !== undefined && { oldestAt }),
+    ...maybe({ oldestAt }),
     ...(trouble && { trouble: { reason: trouble.reason, nextAt: trouble.nextAt } }),
   };
 }

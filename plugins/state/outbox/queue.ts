@@ -104,7 +104,10 @@ export class Queue {
     return done.promise;
   }
 
-  /** The oldest, at most so many and no more bytes than one message may have; they are on their way until land() or end() is called for them. */
+  /**
+   * The oldest, at most so many and no more bytes than one message may have; they are on their way until land() or
+   * end() is called for them.
+   */
   take(limit: number): Promise<readonly Flying[]> {
     return this.#next(async () => {
       while (this.#write(() => this.#room.expire()) > 0) await turn();
@@ -138,7 +141,10 @@ export class Queue {
     );
   }
 
-  /** Nothing that waits is left, not even in the blocks of the file. What was put before and is on no disk yet is rejected with CANCELLED. */
+  /**
+   * Nothing that waits is left, not even in the blocks of the file. What was put before and is on no disk yet is
+   * rejected with CANCELLED.
+   */
   clear(): Promise<number> {
     const unkept = this.#withdraw();
     return this.#next(async () => {

@@ -1,5 +1,5 @@
 /** Contents of `vault.json`. Pure. */
-import { CoreError, newerForm } from '@device-core/plugin-api';
+import { CoreError, maybe, newerForm } from '@device-core/plugin-api';
 import { isKey, type SecretKey } from '@device-core/plugin-api/inside/secrets-kit';
 import type { Lock } from './seal.ts';
 
@@ -45,7 +45,7 @@ export function parseVault(text: string, file: string): VaultDocument {
     if (!isKey(key) || !isRecord(record)) throw corrupt('a record of it is none');
     known.set(key, record);
   }
-  return { salt, keyId, check, ...(gen !== undefined && { gen }), records: known };
+  return { salt, keyId, check, ...maybe({ gen }), records: known };
 }
 
 function isRecord(value: unknown): value is SealedRecord {

@@ -30,7 +30,10 @@ export interface Keyring {
   remove(key: number): void;
 }
 
-/** `exit`: the keyring of this process. `reboot`: that of its user, which the process has to link to itself before it may use it. Throws KeyringError. */
+/**
+ * `exit`: the keyring of this process. `reboot`: that of its user, which the process has to link to itself before it
+ * may use it. Throws KeyringError.
+ */
 export async function openKeyring(until: 'exit' | 'reboot'): Promise<Keyring> {
   const calls = CALLS[process.arch];
   if (calls === undefined) throw new KeyringError('keyctl', `it is not known on ${process.arch}`);

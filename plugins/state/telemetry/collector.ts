@@ -1,7 +1,7 @@
 /** The other side: a collector that speaks OTLP/HTTP. Only imported where something is sent. */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { reasonOf, type Scope } from '@device-core/plugin-api';
+import { maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { Sent } from '@device-core/plugin-api/telemetry';
 
 export interface Post {
@@ -67,13 +67,13 @@ async function exchange(
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) {
     const rejected = partial(answer);
-    return { sent: { outcome: 'taken' }, ...(rejected !== undefined && { rejected }) };
+    return { sent: { outcome: 'taken' }, ...maybe({ rejected }) };
   }
   const reason = `it answered ${status}`;
   if (status === 413) return { sent: { outcome: 'too-large' } };
   if (AGAIN.has(status)) {
     const afterMs = pause(response.headers['retry-after'], scope.clock.now());
-    return { sent: { outcome: 'later', reason, ...(afterMs !== undefined && { afterMs }) } };
+    return { sent: { outcome: 'later', reason, ...maybe({ afterMs }) } };
   }
   if (status >= 300 && status < 400)
     return { sent: { outcome: 'later', reason: `${reason}, a redirect, which is not followed` } };

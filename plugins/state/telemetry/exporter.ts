@@ -1,5 +1,5 @@
 /** Builds what is sent, hands it to the outbox while there is a consent, and throws it away when there is none any more. */
-import { type Clock, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { type Clock, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Secrets } from '@device-core/plugin-api/services/secrets';
 import {
@@ -141,7 +141,10 @@ export class Exporter {
     sending.part.timeout('lines of the log', GATHER_MS, () => this.#flush(sending));
   }
 
-  /** Resolves when it is on the disk and, where it is less than before, the queues are empty. Rejects with the codes of a disk, and of the outbox. */
+  /**
+   * Resolves when it is on the disk and, where it is less than before, the queues are empty. Rejects with the codes of
+   * a disk, and of the outbox.
+   */
   decide(level: ConsentLevel, by: string, text: string): Promise<void> {
     return this.#inTurn(async () => {
       const { book } = this.#options;
@@ -382,7 +385,7 @@ export class Exporter {
 const others = () => new Promise((resolve) => setImmediate(resolve));
 
 function shown(metrics: readonly string[], logs: string | undefined): Shown {
-  return { ...(metrics.length > 0 && { metrics: metrics.join('\n') }), ...(logs !== undefined && { logs }) };
+  return { ...(metrics.length > 0 && { metrics: metrics.join('\n') }), ...maybe({ logs }) };
 }
 
 function pieces(metrics: readonly MetricData[]): readonly (readonly MetricData[])[] {

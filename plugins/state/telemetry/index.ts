@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { definePlugin, FOR_USER, reasonOf, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
+import {
+  definePlugin,
+  FOR_USER,
+  maybe,
+  reasonOf,
+  type ServesEachUser,
+  type ServiceUser,
+} from '@device-core/plugin-api';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { secrets } from '@device-core/plugin-api/services/secrets';
@@ -44,7 +51,7 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const listeners = new Set<Listener>();
     const told = () => {
       const { level, by } = book.told;
-      host.bus.publish('telemetry.consent', { level, ...(by !== undefined && { by }) });
+      host.bus.publish('telemetry.consent', { level, ...maybe({ by }) });
       for (const { listener } of [...listeners]) {
         try {
           listener(book.told);

@@ -1,4 +1,4 @@
-import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { CONSENT_LEVELS, type ConsentLevel, type QueueState } from '@device-core/plugin-api/telemetry';
@@ -103,7 +103,7 @@ export function telemetryOperations(parts: Parts): readonly Operation<never, unk
       return {
         ...kept,
         ...(to !== undefined && { to, headers: shownHeaders(parts.headers) }),
-        ...(trouble !== undefined && { unsent: trouble }),
+        ...maybe({ unsent: trouble }),
         levels: CONSENT_LEVELS.map((level) => ({ level, text: texts[level] })),
         queues: await exporter.queues(),
       };

@@ -1,7 +1,9 @@
 /**
- * Requests of OTLP/HTTP in their JSON form. Pure. Source: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: members in camelCase,
- * 64-bit integers as decimal strings, ids as hexadecimal digits, enumerations as numbers.
+ * Requests of OTLP/HTTP in their JSON form. Pure. Source:
+ * https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding: members in camelCase, 64-bit integers as decimal
+ * strings, ids as hexadecimal digits, enumerations as numbers.
  */
+import { maybe } from '@device-core/plugin-api';
 import type { MetricData, MetricPoint } from '@device-core/plugin-api/telemetry';
 
 /** Source of the telemetry. It has no serial number, no address, no name of a person. */
@@ -116,8 +118,7 @@ function recordOf({ at, severity, text, body, attributes: own, traceId, spanId }
     severityText: text,
     body: { stringValue: body },
     attributes: attributes(own),
-    ...(traceId !== undefined && { traceId }),
-    ...(spanId !== undefined && { spanId }),
+    ...maybe({ traceId, spanId }),
   };
 }
 

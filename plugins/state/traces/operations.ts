@@ -1,4 +1,4 @@
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Span } from '@device-core/plugin-api/tracing';
@@ -169,20 +169,19 @@ function summaryOf(trace: KeptTrace): Summary {
   const end = Math.max(...spans.map((span) => span.began + span.ms));
   const at = Math.round(origin + began);
   const error = spans.find((span) => span.error !== undefined)?.error;
-  return { id, at, ms: tenths(end - began), why, name: first.name, ...(error !== undefined && { error }) };
+  return { id, at, ms: tenths(end - began), why, name: first.name, ...maybe({ error }) };
 }
 
 function shown({ span, tree }: ReturnType<typeof treeOf>[number], began: number): object {
   const { spanId, parent, name, began: at, ms, error, attributes, link }: Span = span;
   return {
     id: spanId,
-    ...(parent !== undefined && { parent }),
+    ...maybe({ parent }),
     name,
     tree,
     start: tenths(at - began),
     ms,
-    ...(error !== undefined && { error }),
-    ...(attributes && { attributes }),
+    ...maybe({ error, attributes }),
     ...(link && { link: { traceId: link.traceId, spanId: link.spanId } }),
   };
 }

@@ -1,6 +1,7 @@
 /**
- * Traces in memory. Spans of a trace wait, within a bound, for the end of its root; the trace is kept from the first span on that failed, was
- * slow or is sampled. The oldest one makes room; a bound for each kind of failure protects the other traces.
+ * Traces in memory. Spans of a trace wait, within a bound, for the end of its root; the trace is kept from the first
+ * span on that failed, was slow or is sampled. The oldest one makes room; a bound for each kind of failure protects the
+ * other traces.
  */
 import { type Clock, type CoreErrorCode, ERROR_CODES } from '@device-core/plugin-api';
 import { type Span, slowFrom, type TraceRules } from '@device-core/plugin-api/tracing';

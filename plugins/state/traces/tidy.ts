@@ -1,5 +1,5 @@
 /** A span as it is kept: each part is cut to a length, and secrets are removed. */
-import { redact } from '@device-core/plugin-api';
+import { maybe, redact } from '@device-core/plugin-api';
 import { checkedTrace, type Span, type TraceContext } from '@device-core/plugin-api/tracing';
 
 const NAME = 128;
@@ -31,7 +31,7 @@ export function tidied(given: Span): Span | undefined {
     ms: tenths(ms),
     ...(typeof error === 'string' && { error: text(error, CODE) }),
     ...(lasting === true && { lasting }),
-    ...(told && { attributes: told }),
+    ...maybe({ attributes: told }),
     ...(linked && { link: plain(linked) }),
   };
 }

@@ -1,4 +1,4 @@
-import { definePlugin } from '@device-core/plugin-api';
+import { definePlugin, maybe } from '@device-core/plugin-api';
 import { audioDevice, CAPTURE_RATE } from '@device-core/plugin-api/services/audio';
 import { Microphone } from './microphone.ts';
 import { type ProgramOptions, playing, record } from './program.ts';
@@ -29,7 +29,7 @@ export const plugin = definePlugin<Record<never, never>, Settings>({
       PATH: '/usr/local/bin:/usr/bin:/bin',
       LANG: 'C',
       ...config.environment,
-      ...(config.alsaConfig === undefined ? {} : { ALSA_CONFIG_PATH: config.alsaConfig }),
+      ...maybe({ ALSA_CONFIG_PATH: config.alsaConfig }),
     };
     const problems = new Map<string, string>();
     const problemOf = (what: string) => (reason: string | undefined) => {

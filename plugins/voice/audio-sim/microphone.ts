@@ -20,8 +20,8 @@ export interface Periods {
 }
 
 /**
- * The room in frames of 20 ms: so many at a time as make a period, for a device that wakes up pays more for that than for what it does then. Nobody
- * waits for silence, so its periods are longer.
+ * The room in frames of 20 ms: so many at a time as make a period, for a device that wakes up pays more for that than
+ * for what it does then. Nobody waits for silence, so its periods are longer.
  */
 export class Microphone {
   readonly #scope: Scope;

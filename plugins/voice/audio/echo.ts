@@ -1,6 +1,6 @@
 /** Frames on their way from the microphone to those who hear it, by way of an echo canceller where there is one and something to cancel. */
 
-import { CoreError, type Logger, type Scope, toCoreError } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, type Scope, toCoreError } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';
 import {
   type AudioFrame,
@@ -66,7 +66,7 @@ export class EchoStage {
   get health(): ComponentHealth | undefined {
     if (!this.#canceller) return undefined;
     const passed = this.#uncleaned > 0 ? `${this.#uncleaned} frames were passed on with their echo` : undefined;
-    if (!this.#problem) return { status: 'okay', ...(passed !== undefined && { message: passed }) };
+    if (!this.#problem) return { status: 'okay', ...maybe({ message: passed }) };
     const { code, message } = this.#problem;
     const told = passed === undefined ? message : `${message}; ${passed}`;
     return { status: code === 'AUDIO_UNAVAILABLE' ? 'waiting' : 'error', code, message: told };

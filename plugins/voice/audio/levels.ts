@@ -1,4 +1,7 @@
-/** How loud and how bright what is played sounds, for who shows it: a mouth, a meter. Computed for those who listen, and while something plays. */
+/**
+ * How loud and how bright what is played sounds, for who shows it: a mouth, a meter. Computed for those who listen, and
+ * while something plays.
+ */
 
 import type { Scope } from '@device-core/plugin-api';
 import { Latest } from '@device-core/plugin-api/audio';

@@ -1,6 +1,6 @@
 /** Capture, playback and settings as one service. */
 
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type {
   Audio,
   AudioDevice,
@@ -55,7 +55,7 @@ export class AudioService implements Audio {
     const { volume, muted } = this.#kept.value;
     const problem = this.#deviceProblem ?? this.#ears.problem;
     const capturing = this.#ears.owners;
-    return { volume, muted, capturing, playing: this.#player.playing, ...(problem === undefined ? {} : { problem }) };
+    return { volume, muted, capturing, playing: this.#player.playing, ...maybe({ problem }) };
   }
 
   async state(): Promise<AudioState> {

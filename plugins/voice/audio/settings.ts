@@ -35,7 +35,10 @@ export class KeptSettings {
     return this.#file.value;
   }
 
-  /** In force at once; resolves when it is durable, or known not to be: then the health tells, and it is written as soon as the disk takes it. */
+  /**
+   * In force at once; resolves when it is durable, or known not to be: then the health tells, and it is written as soon
+   * as the disk takes it.
+   */
   set(change: Partial<Kept>): Promise<void> {
     return this.#file.set({ ...this.value, ...change }).catch(() => undefined); // nobody is to stay unmuted for a full disk
   }

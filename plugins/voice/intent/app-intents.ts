@@ -1,5 +1,13 @@
 /** Functions of apps that can be called by voice: kept in step with the registry of functions, and with who may be called and is there. */
-import { type Capabilities, CoreError, grantHint, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import {
+  type Capabilities,
+  CoreError,
+  grantHint,
+  type Logger,
+  maybe,
+  reasonOf,
+  type Scope,
+} from '@device-core/plugin-api';
 import type {
   FunctionEntry,
   FunctionInfo,
@@ -179,7 +187,7 @@ export class AppIntents {
       caller,
       signal,
       deadline,
-      ...(trace && { trace }),
+      ...maybe({ trace }),
     });
     const { say, followUp } = result;
     if (say !== undefined && typeof say !== 'string')

@@ -1,6 +1,7 @@
 /**
- * The text matcher of one definition: an automaton over words, without empty steps and without cycles. A step takes a word, or all words of a slot.
- * Matching looks at each pair of state and place once, so its time is bounded by their product whatever the templates are.
+ * The text matcher of one definition: an automaton over words, without empty steps and without cycles. A step takes a
+ * word, or all words of a slot. Matching looks at each pair of state and place once, so its time is bounded by their
+ * product whatever the templates are.
  */
 import type { SlotValue } from '@device-core/plugin-api/services/intents';
 import type { Node, Slot } from './tree.ts';

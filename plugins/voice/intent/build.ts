@@ -1,4 +1,5 @@
 /** From the templates of a definition to the tree of what may be said. Every bound is here. */
+import { maybe } from '@device-core/plugin-api';
 import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { NumberWords } from './number-words.ts';
 import { numberSlot, numberWords, rangeFault, spellNumber } from './numbers.ts';
@@ -152,7 +153,7 @@ function plainType(type: InlineType): SlotType {
   if (type.kind === 'values') return { kind: 'list', values: type.values };
   const { from, to, step } = type;
   const whole = [from, to, step ?? 1].every(Number.isInteger);
-  return { kind: whole ? 'int' : 'number', from, to, ...(step !== undefined && { step }) };
+  return { kind: whole ? 'int' : 'number', from, to, ...maybe({ step }) };
 }
 
 /** Neighbours that touch, together: no space between a text and a group, or between two groups. */

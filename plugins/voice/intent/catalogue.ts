@@ -1,5 +1,5 @@
 /** All that can be said now, with what it does. A change is in force at once; that it came is told after a moment, once for many. */
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type {
   IntentAnswer,
   IntentDefinition,
@@ -140,7 +140,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     const row = this.#rows.get(plan.intent);
     if (!row) throw new CoreError('INTENT_NOT_FOUND', { intent: plan.intent });
     const answer = await this.#within(plan.intent, signal, deadline, (signal) =>
-      row.run({ slots: plan.slots, text: plan.text, turn, signal, deadline, ...(trace && { trace }) }),
+      row.run({ slots: plan.slots, text: plan.text, turn, signal, deadline, ...maybe({ trace }) }),
     );
     const say = answer.say?.trim() ?? '';
     const { say: _, ...rest } = answer;

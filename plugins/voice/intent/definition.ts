@@ -1,5 +1,5 @@
 /** One definition, checked and compiled: its sentences as a tree, and the matcher made of it. */
-import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import type { IntentDefinition } from '@device-core/plugin-api/services/intents';
 import { Automaton, TooLarge } from './automaton.ts';
 import { buildSentence, type Context, type Sentence } from './build.ts';
@@ -49,7 +49,7 @@ export function compileDefinition(definition: IntentDefinition, inline?: Context
     for (const name of Object.keys(table))
       check(NAME.test(name), `its ${what}`, `have "${name.slice(0, 80)}", which is not a name`);
   }
-  const context: Context = { language, slots, rules, ...(inline && { inline }) };
+  const context: Context = { language, slots, rules, ...maybe({ inline }) };
   const built = sentences.map((source, index) => {
     try {
       return buildSentence(source, context);

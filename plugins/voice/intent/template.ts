@@ -1,7 +1,8 @@
 /**
- * Sentence templates in hassil's syntax: `[optional]`, `(a|b)`, `(a;b)` in any order, `{slot}`, `{list:slot}`, `<rule>`, `\` before a character
- * that means itself. What stands in braces after a colon may also be a range or a list: `{minutes:1..120}`, `{level:0..1/0.05}`,
- * `{day:today|tomorrow}`, `{size:small=1|large=2}`. Text that touches a group without a space belongs to the same word: `light[s]`.
+ * Sentence templates in hassil's syntax: `[optional]`, `(a|b)`, `(a;b)` in any order, `{slot}`, `{list:slot}`,
+ * `<rule>`, `\` before a character that means itself. What stands in braces after a colon may also be a range or a
+ * list: `{minutes:1..120}`, `{level:0..1/0.05}`, `{day:today|tomorrow}`, `{size:small=1|large=2}`. Text that touches a
+ * group without a space belongs to the same word: `light[s]`.
  */
 
 export type Template =

@@ -89,7 +89,10 @@ export class Timers {
     this.#file.tell(report, 'intent.timers');
   }
 
-  /** `kept`: it survives a loss of power. One that the disk does not take rings all the same, unless the Core ends before. Rejects with QUEUE_FULL. */
+  /**
+   * `kept`: it survives a loss of power. One that the disk does not take rings all the same, unless the Core ends
+   * before. Rejects with QUEUE_FULL.
+   */
   async set(seconds: number): Promise<Timer & { readonly kept: boolean }> {
     const { most } = this.#options;
     if (this.#timers.size >= most)

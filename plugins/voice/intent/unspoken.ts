@@ -1,4 +1,7 @@
-/** Sentences that the speech engine of the device cannot hear, for it has no pronunciation of a word: they are matched as text all the same. */
+/**
+ * Sentences that the speech engine of the device cannot hear, for it has no pronunciation of a word: they are matched
+ * as text all the same.
+ */
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Speech } from '@device-core/plugin-api/services/speech';
 import type { Catalogue } from './catalogue.ts';

@@ -1,5 +1,5 @@
 /** The `utterances` of a function as a definition: slots are inputs, and each has the type that its input declares. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
 import type { SlotType } from '@device-core/plugin-api/services/intents';
 import { type Compiled, compileDefinition, usesOf } from './definition.ts';
@@ -86,5 +86,5 @@ function typed(slot: string, type: string | undefined, inline: InlineType, at: n
   if (type !== 'int' && type !== 'number')
     throw new TemplateError(at, `{${slot}} is a ${type}: a range is for int and number`);
   const { from, to, step } = inline;
-  return { kind: type, from, to, ...(step !== undefined && { step }) };
+  return { kind: type, from, to, ...maybe({ step }) };
 }

@@ -1,6 +1,7 @@
 /**
- * A program of its own: makes an engine and lets it work a little. A model that sherpa-onnx cannot use ends the process that tries it, and says why on
- * stderr only; here that costs nothing but the answer. Its arguments are the package and a Shape.
+ * A program of its own: makes an engine and lets it work a little. A model that sherpa-onnx cannot use ends the process
+ * that tries it, and says why on stderr only; here that costs nothing but the answer. Its arguments are the package and
+ * a Shape.
  */
 import { createRequire } from 'node:module';
 import type { Shape } from './shapes.ts';

@@ -1,4 +1,7 @@
-/** English words that no dictionary has, as their letters suggest: names of people, rooms and products. Rough, but a recogniser forgives much. */
+/**
+ * English words that no dictionary has, as their letters suggest: names of people, rooms and products. Rough, but a
+ * recogniser forgives much.
+ */
 
 /** A rule: letters, what stands for them, what must come before and after. The first that fits is taken; longer ones come first. */
 type Rule = readonly [letters: string, phones: string, after?: RegExp | undefined, before?: RegExp];

@@ -22,7 +22,10 @@ export interface Model {
   readonly phones: readonly string[];
 }
 
-/** Mean of the first cepstra of speech at a usual loudness, measured on voices of flite in quiet and at 20 dB of noise; the library's own is for others. */
+/**
+ * Mean of the first cepstra of speech at a usual loudness, measured on voices of flite in quiet and at 20 dB of noise;
+ * the library's own is for others.
+ */
 const CEPSTRAL_MEAN = '46,3,8';
 const MODELS = { en: 'en-us', fr: 'fr-fr' } as const;
 export type Language = keyof typeof MODELS;
@@ -58,8 +61,9 @@ export class Library {
   }
 
   /**
-   * A decoder with the sounds of a model and no words. The dictionary of a model takes most of its memory and of the time to load it, and every
-   * decoder would have one of its own. What is deleted does not give all of its memory back: keep decoders and use them again. Throws MODEL_INVALID.
+   * A decoder with the sounds of a model and no words. The dictionary of a model takes most of its memory and of the
+   * time to load it, and every decoder would have one of its own. What is deleted does not give all of its memory back:
+   * keep decoders and use them again. Throws MODEL_INVALID.
    */
   async decoder(model: Model): Promise<Decoder> {
     try {
@@ -132,8 +136,8 @@ export class Decoder {
   }
 
   /**
-   * The library corrects what it hears by the mean of all that it heard before: after a while of noise, speech is not what it was. Each search begins
-   * with the same mean.
+   * The library corrects what it hears by the mean of all that it heard before: after a while of noise, speech is not
+   * what it was. Each search begins with the same mean.
    */
   #forget(): void {
     const { cdecoder, cacmod } = this.#inside;

@@ -45,8 +45,9 @@ export interface PairsOptions {
 }
 
 /**
- * Pairs of one model, each with the grammar that it had last. One is made at the start, for who listens all the time; others are made when somebody
- * wants them, and let go together after a pause: a library gives its memory back only as a whole.
+ * Pairs of one model, each with the grammar that it had last. One is made at the start, for who listens all the time;
+ * others are made when somebody wants them, and let go together after a pause: a library gives its memory back only as
+ * a whole.
  */
 export class Pairs {
   readonly #options: PairsOptions;
@@ -73,8 +74,8 @@ export class Pairs {
   }
 
   /**
-   * `prepare` is asked where no free pair has the grammars of `key`; `stays`: for who listens. Rejects with BUSY, with MODEL_INVALID, and with what
-   * `prepare` throws.
+   * `prepare` is asked where no free pair has the grammars of `key`; `stays`: for who listens. Rejects with BUSY, with
+   * MODEL_INVALID, and with what `prepare` throws.
    */
   async take(key: string, prepare: Prepare, stays = false): Promise<Lease> {
     const slot = await this.#slot(key, stays);

@@ -31,7 +31,10 @@ interface Heard {
   readonly level: number;
 }
 
-/** How much each further sound costs: as was measured, a phrase stands out best from mere sounds that cost that much, in quiet and in noise. */
+/**
+ * How much each further sound costs: as was measured, a phrase stands out best from mere sounds that cost that much, in
+ * quiet and in noise.
+ */
 const SOUND_WEIGHT = 40;
 /** Frames before the gate opened that are heard all the same, and again when a search begins anew. */
 const BEFORE = 15;

@@ -233,7 +233,10 @@ class SourceFailure extends Error {
   }
 }
 
-/** A deadline that runs while there is nothing to wait for but the engine. One timer looks now and then, for turns are as many as frames. */
+/**
+ * A deadline that runs while there is nothing to wait for but the engine. One timer looks now and then, for turns are
+ * as many as frames.
+ */
 class Late implements Disposable {
   readonly #stop = new AbortController();
   readonly #scope: Scope;

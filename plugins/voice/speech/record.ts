@@ -2,8 +2,8 @@ import type { Scope } from '@device-core/plugin-api';
 import type { AudioFrame } from '@device-core/plugin-api/services/audio';
 
 /**
- * Frames that more than one engine may have to read: what the first one has read is kept, up to a bound, and read again by the one that takes its
- * place. Each copy is read by one engine; the source is read once.
+ * Frames that more than one engine may have to read: what the first one has read is kept, up to a bound, and read again
+ * by the one that takes its place. Each copy is read by one engine; the source is read once.
  */
 export class Record {
   readonly #source: AsyncIterator<AudioFrame>;

@@ -4,7 +4,10 @@ import { CoreError } from '@device-core/plugin-api';
 
 const MOST_BYTES = 4096;
 
-/** A key in a file of the system's configuration. Reads it each time: none stays in memory. Rejects with SPEECH_FAILED, which never names its contents. */
+/**
+ * A key in a file of the system's configuration. Reads it each time: none stays in memory. Rejects with SPEECH_FAILED,
+ * which never names its contents.
+ */
 export class KeyFile {
   readonly #file: string;
   readonly #engine: string;

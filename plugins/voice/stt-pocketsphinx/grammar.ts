@@ -4,8 +4,8 @@ import { GARBAGE } from './decoder.ts';
 const HEADER = /^\uFEFF?\s*#JSGF[^;\n]*;?[^\n]*\n\s*grammar[^;]*;/i;
 
 /**
- * The first public rule is the one that counts. A loop goes back to where its rule begins: without a phone of its own before it, garbage could go
- * over into a command.
+ * The first public rule is the one that counts. A loop goes back to where its rule begins: without a phone of its own
+ * before it, garbage could go over into a command.
  */
 export function withGarbage(jsgf: string, prefix: readonly string[]): string {
   const rules = jsgf.replace(HEADER, '').replace(/\bpublic\s+</g, '<');

@@ -43,7 +43,10 @@ export class Flite implements TtsEngine {
     }
   }
 
-  /** Compiles the program, which takes half a second of a processor and 90 MiB: not before somebody is about to be answered. Rejects with SPEECH_FAILED. */
+  /**
+   * Compiles the program, which takes half a second of a processor and 90 MiB: not before somebody is about to be
+   * answered. Rejects with SPEECH_FAILED.
+   */
   async warm(): Promise<void> {
     if (this.#module !== undefined) return this.#used();
     // The first run compiles what it runs through: nobody shall wait for that.

@@ -1,6 +1,6 @@
 /** Keeps an ear on the microphone while there are a microphone, engines, and no mute; and knows what it may be called by. */
 import { randomUUID } from 'node:crypto';
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { type Audio, monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { Speech, SpeechGrammar, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
@@ -339,7 +339,7 @@ export class Attention {
         signal,
         stage: 'local',
         prefix: wake.map(({ phrase }) => phrase),
-        ...(grammar && { grammar }),
+        ...maybe({ grammar }),
       });
   }
 

@@ -1,6 +1,6 @@
 /** Does what the machine of the voice says, and watches its time limits. */
 import { randomUUID } from 'node:crypto';
-import { CoreError, type ErrorCode, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type ErrorCode, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { WakeHit } from '@device-core/plugin-api/services/speech';
 import type { VoiceState, VoiceTurn } from '@device-core/plugin-api/services/voice';
@@ -104,8 +104,8 @@ export class Conductor implements Performer {
   }
 
   /**
-   * A turn of somebody who is heard in place of the microphone, until the sound ends. `began` is told the turn. Rejects with BUSY, VOICE_MUTED,
-   * AUDIO_UNAVAILABLE.
+   * A turn of somebody who is heard in place of the microphone, until the sound ends. `began` is told the turn. Rejects
+   * with BUSY, VOICE_MUTED, AUDIO_UNAVAILABLE.
    */
   async talk(sound: Hearable, began: (turn: string) => void, signal: AbortSignal): Promise<VoiceTurn> {
     const { state, muted } = this.machine;
@@ -312,6 +312,6 @@ export class Conductor implements Performer {
   state(): { readonly state: VoiceState; readonly turn?: string; readonly reason?: string } {
     const { state, turn } = this.machine;
     const { reason } = this;
-    return { state, ...(turn && { turn: turn.id }), ...(reason !== undefined && { reason }) };
+    return { state, ...(turn && { turn: turn.id }), ...maybe({ reason }) };
   }
 }

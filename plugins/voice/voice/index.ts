@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, maybe, reasonOf } from '@device-core/plugin-api';
 import { audio, type FeedbackSound } from '@device-core/plugin-api/services/audio';
 import { config as configService } from '@device-core/plugin-api/services/config';
 import { device } from '@device-core/plugin-api/services/device';
@@ -141,7 +141,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       listen: (options = {}) => conductor.turn('button', undefined, options.signal),
       ask: (text, options = {}) => conductor.turn('ask', text, options.signal, options.trace),
       mute: (muted) => attention.mute(muted),
-      stop: async (turn) => floor.input({ kind: 'stop', ...(turn !== undefined && { id: turn }) }),
+      stop: async (turn) => floor.input({ kind: 'stop', ...maybe({ id: turn }) }),
       turns: async (limit = config.turns) => traces.newest(limit),
       ledger: (limit = config.ledger) => ledger.newest(limit),
     });

@@ -1,5 +1,5 @@
 /** The states of the voice (decisions D8, D12): a pure reducer. What it says is to be done, the conductor does. */
-import type { ErrorCode } from '@device-core/plugin-api';
+import { type ErrorCode, maybe } from '@device-core/plugin-api';
 import type { FeedbackSound } from '@device-core/plugin-api/services/audio';
 import type { VoiceState } from '@device-core/plugin-api/services/voice';
 
@@ -110,7 +110,7 @@ export function step(machine: Machine, input: Input, now: number, limits: Limits
   if (next.state !== machine.state || (next.turn && next.turn.id !== machine.turn?.id)) {
     // Ends come before the state, and the state before the first effect of the part that begins.
     const at = effects.findIndex((effect) => BEGINS.has(effect.do));
-    const told: Effect = { do: 'state', state: next.state, ...(shown !== undefined && { turn: shown }) };
+    const told: Effect = { do: 'state', state: next.state, ...maybe({ turn: shown }) };
     effects.splice(at < 0 ? effects.length : at, 0, told);
   }
   return { machine: next, effects };
@@ -215,7 +215,7 @@ class Reduction {
   }
 
   #answer(turn: Turn, { outcome, code, say, followUp }: Answer): Machine {
-    const ending = { outcome, ...(code && { code }), ...(followUp !== undefined && { followUp }) };
+    const ending = { outcome, ...(code && { code }), ...maybe({ followUp }) };
     const answered = { ...turn, ending };
     if (say) return this.#speak(answered);
     this.#effects.push({
@@ -309,6 +309,6 @@ class Reduction {
   /** No state lasts longer than its turn. */
   #to(state: VoiceState, until: number, turn?: Turn): Machine {
     const { muted, wokeAt } = this.#from;
-    return { state, muted, wokeAt, until: Math.min(until, turn?.until ?? until), ...(turn && { turn }) };
+    return { state, muted, wokeAt, until: Math.min(until, turn?.until ?? until), ...maybe({ turn }) };
   }
 }

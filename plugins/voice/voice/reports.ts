@@ -1,4 +1,5 @@
 /** Publishes the events of a turn while it goes on. */
+import { maybe } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { Transcript, WakeHit } from '@device-core/plugin-api/services/speech';
 import type { VoiceState } from '@device-core/plugin-api/services/voice';
@@ -20,7 +21,7 @@ export class Reports {
   }
 
   state(state: VoiceState, turn: string | undefined): void {
-    this.#publish('audio.state', { ...(turn !== undefined && { turn }), state });
+    this.#publish('audio.state', { ...maybe({ turn }), state });
   }
 
   /** Without a phrase: a button was pressed. */
@@ -32,12 +33,12 @@ export class Reports {
     if (text === '' || this.#floor.machine.turn?.id !== turn) return;
     // How far the words are behind the microphone.
     const latencyMs = Math.max(0, Math.round(monotonicMs() - (this.#senses.ear?.newestAt ?? monotonicMs())));
-    const words = { turn, text, lang, ...(confidence !== undefined && { confidence }) };
+    const words = { turn, text, lang, ...maybe({ confidence }) };
     this.#publish('audio.stt.partial', { ...words, stage, latencyMs });
   }
 
   final(turn: string, { text, language: lang, confidence, stage }: Heard, latencyMs: number): void {
-    const words = { turn, text, lang, ...(confidence !== undefined && { confidence }) };
+    const words = { turn, text, lang, ...maybe({ confidence }) };
     this.#publish('audio.stt.final', { ...words, stage, latencyMs });
   }
 

@@ -322,7 +322,10 @@ export class Router {
   }
 }
 
-/** The utterance, of which nothing is given before it has been written down that it is, and nothing more from when it is not allowed any more. */
+/**
+ * The utterance, of which nothing is given before it has been written down that it is, and nothing more from when it is
+ * not allowed any more.
+ */
 async function* toldFirst(
   utterance: Utterance,
   tell: (frames: number) => Promise<void>,

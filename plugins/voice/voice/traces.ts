@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { VoiceSpan, VoiceTurn } from '@device-core/plugin-api/services/voice';
 import type { Span, TraceContext, Tracer } from '@device-core/plugin-api/tracing';
 import type { Measures } from './measures.ts';
@@ -65,7 +66,7 @@ export class Traces {
     if (!row || row.turn.spans.length >= SPANS) return;
     const since = (at: number) => Math.round(10 * (at - row.began)) / 10;
     this.#measures?.stage(name, to - from);
-    row.turn.spans.push({ name, from: since(from), to: since(to), ...(note !== undefined && { note }) });
+    row.turn.spans.push({ name, from: since(from), to: since(to), ...maybe({ note }) });
   }
 
   /** The context of what is asked of others in a stage. */

@@ -1,6 +1,7 @@
 /**
- * Bytes to events and back. An event is a line of JSON `{type, data?, data_length?, payload_length?}`, then `data_length` bytes of JSON whose members
- * go over those of `data`, then `payload_length` raw bytes. What is wrong once cannot be read any further: nothing marks where an event begins.
+ * Bytes to events and back. An event is a line of JSON `{type, data?, data_length?, payload_length?}`, then
+ * `data_length` bytes of JSON whose members go over those of `data`, then `payload_length` raw bytes. What is wrong
+ * once cannot be read any further: nothing marks where an event begins.
  */
 import { isUtf8 } from 'node:buffer';
 import { CoreError, isNestedDeeperThan } from '@device-core/plugin-api';

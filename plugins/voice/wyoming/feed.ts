@@ -7,8 +7,8 @@ import type { Connection } from './connection.ts';
 const FORMAT = { rate: CAPTURE_RATE, width: 2, channels: 1 };
 
 /**
- * Sends `audio-start`, a chunk for each frame, and `audio-stop` when they end; stops where the connection does. A chunk carries the milliseconds since
- * the first frame; `sent` is told them with each frame.
+ * Sends `audio-start`, a chunk for each frame, and `audio-stop` when they end; stops where the connection does. A chunk
+ * carries the milliseconds since the first frame; `sent` is told them with each frame.
  */
 export async function feed(
   connection: Connection,

@@ -1,5 +1,5 @@
 /** Engines offered to others: those on this device, in the order of the device. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { EngineInfo, Speech, SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { ServeSettings } from './settings.ts';
@@ -80,7 +80,7 @@ export class Offer {
       known.length === 0 ? this.#settings.language : (languageFor(this.#settings.language, known) ?? known[0]!);
     const chosen = asked ?? usual;
     const grammar = await this.#intents()?.grammar(chosen);
-    return { language: chosen, ...(own && { engine: own.id }), ...(grammar && { grammar }) };
+    return { language: chosen, ...(own && { engine: own.id }), ...maybe({ grammar }) };
   }
 
   /** Rejects with PARAMS_INVALID. */
@@ -96,7 +96,7 @@ export class Offer {
         voices.map((one) => one.name),
       );
     const spoken = asked ?? own.language;
-    return { ...(spoken !== undefined && { language: spoken }), ...(own.voice !== undefined && { voice: own.voice }) };
+    return { ...maybe({ language: spoken, voice: own.voice }) };
   }
 
   /** Phrases by the names that they are offered by. Throws PARAMS_INVALID. */

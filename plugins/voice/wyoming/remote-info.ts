@@ -1,4 +1,5 @@
 /** Models of a Wyoming service in its `info`, as far as they are understood. */
+import { maybe } from '@device-core/plugin-api';
 import { baseOf } from './words.ts';
 
 export type RemoteKind = 'stt' | 'tts' | 'wake' | 'intent';
@@ -54,7 +55,7 @@ function modelOf(model: Readonly<Record<string, unknown>>): RemoteModel[] {
   if (name === undefined) return [];
   const languages = (Array.isArray(model.languages) ? model.languages : []).flatMap((one) => textOf(one) ?? []);
   const phrase = textOf(model.phrase);
-  return [{ name, languages, ...(phrase !== undefined && { phrase }) }];
+  return [{ name, languages, ...maybe({ phrase }) }];
 }
 
 function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {

@@ -1,4 +1,4 @@
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { AudioFrame } from '@device-core/plugin-api/services/audio';
 import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import type { Connection } from './connection.ts';
@@ -32,7 +32,7 @@ export class RemoteStt implements SttEngine {
     const source = frames[Symbol.asyncIterator]();
     try {
       const model = this.#model;
-      await connection.send('transcribe', { ...(model !== undefined && { name: model }), language: own });
+      await connection.send('transcribe', { ...maybe({ name: model }), language: own });
       const feeding = feed(connection, source).then((end) => {
         if (end === 'ended') connection.expect('the transcript', this.#link.settings.answerMs);
         else leave(source);

@@ -1,4 +1,4 @@
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { PcmChunk } from '@device-core/plugin-api/services/audio';
 import type { SpeakOptions, TtsEngine } from '@device-core/plugin-api/services/speech';
 import type { Link } from './link.ts';
@@ -27,7 +27,7 @@ export class RemoteTts implements TtsEngine {
     const { connection } = use;
     const { answerMs, mostSpeechSeconds } = this.#link.settings;
     try {
-      await connection.send('synthesize', { text, ...(voice && { voice }) });
+      await connection.send('synthesize', { text, ...maybe({ voice }) });
       let reader: PcmReader | undefined;
       let seconds = 0;
       for (;;) {

@@ -83,12 +83,7 @@ function bench({
     onTouched: () => ({ [Symbol.dispose]: () => undefined }),
   };
   const router = new InputRouter({
-    scope: held.scope,
-    log: held.log,
-    seam,
-    keys: new KeyTable(keys),
-    simulated,
-    trusted: ['driver'],
+    ...{ scope: held.scope, log: held.log, seam, keys: new KeyTable(keys), simulated, trusted: ['driver'] },
     light: {
       dark: () => state.dark,
       wake(reason) {

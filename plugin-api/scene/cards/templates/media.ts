@@ -1,3 +1,4 @@
+import { maybe } from '../../../kits/maybe.ts';
 import type { MediaCard } from '../../card.ts';
 import { iconNode } from '../../icons.ts';
 import type { SceneNode, Timeline } from '../../scene.ts';
@@ -50,7 +51,7 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
       h: cover,
       fit: 'cover',
       radius: GRID.radius,
-      ...(title === undefined ? {} : { label: title }),
+      ...maybe({ label: title }),
     });
   if (name !== undefined) nodes.push(name.at(x, start));
   if (by !== undefined && artistFits) nodes.push(by.at(x, start + (name?.height ?? 0) + gap));

@@ -9,7 +9,10 @@ const GAP = 16;
 const LARGEST = 0.45;
 const BODY = 'card-body';
 
-/** A figure or a word in large letters, and what it says below. A text that is longer than the screen is turned, a whole number of lines at a time. */
+/**
+ * A figure or a word in large letters, and what it says below. A text that is longer than the screen is turned, a whole
+ * number of lines at a time.
+ */
 export async function textCard(card: TextCard, room: Room, layout: Layout, options: CardOptions): Promise<Filled> {
   const { value, body } = card;
   const nodes: SceneNode[] = [];

@@ -130,8 +130,8 @@ interface Asking {
 }
 
 /**
- * The person who waits is shown what the app asks for, once, and is asked in this place where that is possible; else how to answer. The device goes on
- * when the question was answered elsewhere.
+ * The person who waits is shown what the app asks for, once, and is asked in this place where that is possible; else
+ * how to answer. The device goes on when the question was answered elsewhere.
  */
 function questions({ client, out, signal, yes }: Asking) {
   let shown = false;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import { APP_PACKAGE, packApp } from '@device-core/plugin-api/inside/packages';
 import { parseYaml } from '@device-core/plugin-api/kits/yaml';
@@ -35,7 +35,7 @@ export const program = defineProgram<Args>({
       const { bytes, tree, signed } = await packApp(folder, {
         top,
         limits: LIMITS,
-        ...(key === undefined ? {} : { key }),
+        ...maybe({ key }),
       });
       await replaceFile(target, bytes, { mode: 0o644 });
       if (out.json) return out.line(JSON.stringify({ file: target, hash: tree.hash, bytes: bytes.length, signed }));

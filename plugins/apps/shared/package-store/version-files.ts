@@ -59,7 +59,10 @@ export class VersionFiles<E> {
     return [dirname(folder), folder, listFile(folder)];
   }
 
-  /** Moves unpacked files to where they stay, and resolves with that folder. What lies there already under the name and is not the same goes. */
+  /**
+   * Moves unpacked files to where they stay, and resolves with that folder. What lies there already under the name and
+   * is not the same goes.
+   */
   async keep(id: string, version: Version, from: string, tree: Tree): Promise<string> {
     const target = this.folderOf(id, version);
     try {

@@ -3,6 +3,7 @@ import {
   CoreError,
   FOR_USER,
   type Logger,
+  maybe,
   type Scope,
   type ServesEachUser,
   type ServiceUser,
@@ -126,7 +127,7 @@ export class InputRouter implements Inputs, ServesEachUser<Inputs> {
     const { surface, node, tap } = target;
     const { box, version } = surface;
     const where = { x: gesture.x - box.x, y: gesture.y - box.y };
-    const what = { ...(node !== undefined && { node }), ...(tap !== undefined && { tap }) };
+    const what = { ...maybe({ node, tap }) };
     const how = gesture.kind === 'swipe' ? { direction: gesture.direction } : {};
     this.#deliver(source, surface, { scene: version, ...what, phase: gesture.kind, ...where, ...how }, since);
   }

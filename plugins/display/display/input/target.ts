@@ -14,8 +14,8 @@ export interface Target {
 }
 
 /**
- * Nodes are hit where they are at `now`, the monotonic time of the glass. A surface that has a ground takes what falls on it, with or without a node; through
- * one without ground it falls on to the next. Nothing falls below a modal one.
+ * Nodes are hit where they are at `now`, the monotonic time of the glass. A surface that has a ground takes what falls
+ * on it, with or without a node; through one without ground it falls on to the next. Nothing falls below a modal one.
  */
 export function targetAt(surfaces: readonly TouchableSurface[], x: number, y: number, now: number): Target | undefined {
   for (const surface of surfaces) {

@@ -1,5 +1,5 @@
 /** The themes of a device: those of the Core, with the values of the SKU over the names. Pure. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import {
   COLOUR_TOKENS,
   CONTRAST,
@@ -48,7 +48,7 @@ function themeOf(theme: Theme, values: ThemeValues | undefined): Theme {
   ]);
   const made: Theme = {
     ...theme,
-    ...(values.font !== undefined && { font: values.font }),
+    ...maybe({ font: values.font }),
     colours: { ...theme.colours, ...values.colours },
     type: Object.fromEntries(roles),
   };

@@ -137,7 +137,10 @@ export class FrameWatch {
     return mine.length >= MOST_OF_ONE ? MOST_OF_ONE : undefined;
   }
 
-  /** A line of JSON, then the pixels that it speaks of: many are packed beside the event loop, from a copy, for the panel goes on meanwhile. */
+  /**
+   * A line of JSON, then the pixels that it speaks of: many are packed beside the event loop, from a copy, for the
+   * panel goes on meanwhile.
+   */
   async #frame(
     watcher: Watcher,
     rects: readonly Rect[],

@@ -1,5 +1,6 @@
 /** display.surfaces: who is on the screen, in front or waiting, and what its frames cost. */
 
+import { maybe } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { LAYERS, type Layer } from '@device-core/plugin-api/services/renderer';
@@ -64,7 +65,7 @@ export function surfacesOperation(screen: Screen, apps: AppSurfaces): Operation<
           version,
           state: own?.state ?? (hidden ? 'hidden' : 'foreground'),
           ...(own && { app: own.app, budgetMs: own.budgetMs }),
-          ...(fps !== undefined && { fps }),
+          ...maybe({ fps }),
           ...(cost && { frames: cost.frames, cpuMs: rounded(cost.cpuMs) }),
         };
       });

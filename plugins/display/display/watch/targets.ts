@@ -1,4 +1,5 @@
 /** Tap targets for callers without a finger on the panel: keyboards and screen readers far away. */
+import { maybe } from '@device-core/plugin-api';
 import { describeScene, sceneAt, tapsOf } from '@device-core/plugin-api/scene';
 import { isGuarded, targetAt } from '../input/target.ts';
 import type { TouchableSurface } from '../seams.ts';
@@ -28,7 +29,7 @@ export function tapTargets(
       if (hit?.surface !== surface || hit.tap !== place.tap) continue;
       const { tap: _, ...shown } = place.of;
       const { progress } = scene;
-      const drawn = { scene: 1 as const, nodes: [shown], ...(progress === undefined ? {} : { progress }) };
+      const drawn = { scene: 1 as const, nodes: [shown], ...maybe({ progress }) };
       const label = describeScene(drawn, world).join(' ') || place.tap;
       targets.push({ label, x, y, ...(isGuarded(surface) && { guarded: true }) });
       if (targets.length === most) return targets;

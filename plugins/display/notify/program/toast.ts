@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram } from '@device-core/plugin-api/program';
 
 interface Args {
@@ -27,7 +28,7 @@ export const program = defineProgram<Args>({
     return (body.apps as readonly { readonly id: string }[]).map(({ id }) => id);
   },
   async run({ client, out, args: { text, level = 'info', app, ms } }) {
-    const payload = { text, level, ...(app !== undefined && { app }), ...(ms !== undefined && { durationMs: ms }) };
+    const payload = { text, level, ...maybe({ app, durationMs: ms }) };
     const answer = await client.post('/events/publish', { topic: 'ui.toast', payload });
     await out.line(out.json ? answer.text : 'it is on its way to the panel');
   },

@@ -1,6 +1,7 @@
 /**
- * Makes `inter.bin` of the package `@fontsource/inter`: `node plugins/display/render-soft/font/make.ts > plugins/display/render-soft/font/inter.bin`.
- * Outlines of Latin-1, Latin Extended-A and what stands between words, in two weights. `read-font.ts` says how it is laid out.
+ * Makes `inter.bin` of the package `@fontsource/inter`:
+ * `node plugins/display/render-soft/font/make.ts > plugins/display/render-soft/font/inter.bin`. Outlines of Latin-1,
+ * Latin Extended-A and what stands between words, in two weights. `read-font.ts` says how it is laid out.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

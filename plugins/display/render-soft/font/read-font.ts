@@ -1,7 +1,8 @@
 /**
- * Inter as outlines (`inter.bin`, made by `make.ts`), raw deflate of numbers of seven bits a byte: units of an em, ascent, descent, weights; of each its
- * number and its glyphs; of each the code point from the one before, the advance, the bytes that follow, contours; of each its points, from the one
- * before: twice x, and 1 where the outline goes through it, then y.
+ * Inter as outlines (`inter.bin`, made by `make.ts`), raw deflate of numbers of seven bits a byte: units of an em,
+ * ascent, descent, weights; of each its number and its glyphs; of each the code point from the one before, the advance,
+ * the bytes that follow, contours; of each its points, from the one before: twice x, and 1 where the outline goes
+ * through it, then y.
  */
 import { readFileSync } from 'node:fs';
 import { inflateRawSync } from 'node:zlib';

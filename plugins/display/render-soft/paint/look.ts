@@ -1,5 +1,6 @@
 /** Look of a scene at a moment: nodes in their places, and the areas to paint anew after a change. */
 
+import { maybe } from '@device-core/plugin-api';
 import {
   bind,
   type CharacterNode,
@@ -235,12 +236,12 @@ function leaf(bare: Bare, words: string, moment: Moment): Item {
   const polygons = [...(shapes?.fill ?? []), ...(shapes?.stroke ?? [])];
   const own = shapes ? boundsOf(polygons) : reach(matrix, w, h, 1);
   const shadow = 'shadow' in node && !moment.surroundings.plain ? node.shadow : undefined;
-  if (!shadow) return { ...bare, bounds: own, ...(shapes && { shapes }) };
+  if (!shadow) return { ...bare, bounds: own, ...maybe({ shapes }) };
   const size = growth(matrix);
   const more = spreadOf(shadow.blur * size);
   const [dx, dy] = [Math.round((shadow.x ?? 0) * size), Math.round((shadow.y ?? 0) * size)];
   const cast = { x: own.x + dx - more, y: own.y + dy - more, w: own.w + 2 * more, h: own.h + 2 * more };
-  return { ...bare, bounds: union(own, cast), ...(shapes && { shapes }) };
+  return { ...bare, bounds: union(own, cast), ...maybe({ shapes }) };
 }
 
 /** Polygons in pixels of what is a shape. */

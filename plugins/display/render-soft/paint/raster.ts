@@ -1,6 +1,7 @@
 /**
- * Coverage of areas by their outlines, exact per pixel: each edge adds the area to its right into the pixels that it crosses, and a sum along the row
- * makes coverage of it (as in the font rasteriser of Raph Levien's font-rs). Outlines that wind the same way add up; the other way they cut out.
+ * Coverage of areas by their outlines, exact per pixel: each edge adds the area to its right into the pixels that it
+ * crosses, and a sum along the row makes coverage of it (as in the font rasteriser of Raph Levien's font-rs). Outlines
+ * that wind the same way add up; the other way they cut out.
  */
 import { intersection, type Rect } from '@device-core/plugin-api/scene';
 import type { Matrix } from './matrix.ts';

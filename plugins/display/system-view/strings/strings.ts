@@ -1,4 +1,7 @@
-/** Every word that the system itself says on the panel and aloud, in one language. What a capability allows comes from the catalogue, in its language. */
+/**
+ * Every word that the system itself says on the panel and aloud, in one language. What a capability allows comes from
+ * the catalogue, in its language.
+ */
 import type { Prompt } from '@device-core/plugin-api/services/prompts';
 
 export interface QuestionWords {

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
 
 interface Args {
@@ -23,7 +24,7 @@ export const program = defineProgram<Args>({
       ...(uri === undefined ? [] : [{ type: 'uri', uri }]),
     ];
     if (records.length === 0) throw usage('nfc write needs --text or --uri');
-    const answer = await client.post('/NFC_write', { ...(reader !== undefined && { reader }), records });
+    const answer = await client.post('/NFC_write', { ...maybe({ reader }), records });
     if (out.json) return out.line(answer.text);
     await out.line(`written to ${(answer.body.tag as { uid: string }).uid}`);
   },

@@ -23,7 +23,10 @@ export const STATUS = {
 } as const;
 
 export interface Executor {
-  /** Starts a job that is at the head of its endpoint's queue and ends it with `job.finish`. Returns how to stop it at the next safe point. */
+  /**
+   * Starts a job that is at the head of its endpoint's queue and ends it with `job.finish`. Returns how to stop it at
+   * the next safe point.
+   */
   start(job: Job): () => void;
   /** EP_RESET: default configuration. It outlasts sessions. */
   reset(): void;

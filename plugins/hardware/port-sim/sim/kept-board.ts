@@ -1,6 +1,6 @@
 /**
- * The board of the last start as it was checked, by its text and the schema: to read and check one anew takes as long as the rest of the start. It is
- * a copy that may be lost: no sync, and a hash tells one that is damaged.
+ * The board of the last start as it was checked, by its text and the schema: to read and check one anew takes as long
+ * as the rest of the start. It is a copy that may be lost: no sync, and a hash tells one that is damaged.
  */
 import { hash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';

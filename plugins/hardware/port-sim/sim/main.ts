@@ -3,10 +3,12 @@
  * connections, and ends when its input does: so it never outlives the Core that started it. A Core with a channel to it listens at PATH
  * itself, hands over the connections that it lets in, and has stream 3 for the port. Exit code 2: the board cannot be used.
  */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { parseArgs } from 'node:util';
+import { maybe } from '@device-core/plugin-api';
 import { type Board, BoardError } from './board.ts';
 import { Bridge } from './bridge.ts';
 import { RealClock } from './clock.ts';
@@ -28,7 +30,7 @@ let server: SimServer | undefined;
 const bridge = new Bridge(board, {
   clock: new RealClock(),
   bootId: randomBytes(4).readUInt32LE(),
-  ...(values.state === undefined ? {} : { stateFolder: values.state }),
+  ...maybe({ stateFolder: values.state }),
   // The first levels are set before the first connection.
   dataReady: (level) => server?.dataReady(level),
 });

@@ -1,4 +1,7 @@
-/** The simulator's end of the socket. A transaction takes no longer than the socket does: the executors keep real time, the wire does not. */
+/**
+ * The simulator's end of the socket. A transaction takes no longer than the socket does: the executors keep real time,
+ * the wire does not.
+ */
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Board } from './board.ts';
 import { RESET_REASON } from './bridge.ts';

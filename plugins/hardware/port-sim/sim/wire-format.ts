@@ -1,6 +1,6 @@
 /**
- * The bytes of CBP as the simulated bridge reads and writes them. Written apart from the host's codec on purpose: two readings of one document, both held to
- * the same test vectors, find what one reading would get wrong twice.
+ * The bytes of CBP as the simulated bridge reads and writes them. Written apart from the host's codec on purpose: two
+ * readings of one document, both held to the same test vectors, find what one reading would get wrong twice.
  */
 import { crc32 } from 'node:zlib';
 

@@ -1,4 +1,7 @@
-/** The SPI wire between host and bridge, with the faults that a board or a test asks for. Both ends count transactions; faults fall on bytes. */
+/**
+ * The SPI wire between host and bridge, with the faults that a board or a test asks for. Both ends count transactions;
+ * faults fall on bytes.
+ */
 import type { WireFaults } from './board.ts';
 import type { Bridge } from './bridge.ts';
 import { RESET_REASON } from './bridge.ts';

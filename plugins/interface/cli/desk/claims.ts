@@ -34,7 +34,10 @@ export function judge(claims: readonly Claim[], { used, stored }: Uses): readonl
   });
 }
 
-/** The claims that would have done: narrow where a wide one was not needed, without those that nobody needed, with those that were refused. */
+/**
+ * The claims that would have done: narrow where a wide one was not needed, without those that nobody needed, with those
+ * that were refused.
+ */
 export function minimal(verdicts: readonly Verdict[], { refused }: Uses): readonly Claim[] {
   const claims = new Map<string, Claim>();
   const add = (claim: Claim) => {

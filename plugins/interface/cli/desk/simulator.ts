@@ -1,4 +1,7 @@
-/** A simulated device for the desk of a developer: a Core of this checkout with a root of its own, which ends with the command that began it. */
+/**
+ * A simulated device for the desk of a developer: a Core of this checkout with a root of its own, which ends with the
+ * command that began it.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';

@@ -141,8 +141,8 @@ interface Source {
 }
 
 /**
- * `handle` of `spi.transfer` is a `name` in the `handles` of `spi.*`, `id` of `apps.stop` an `id` in what `apps.list` tells, and `app` of whatever
- * an `id` in `apps.list`: the shapes of the table say it.
+ * `handle` of `spi.transfer` is a `name` in the `handles` of `spi.*`, `id` of `apps.stop` an `id` in what `apps.list`
+ * tells, and `app` of whatever an `id` in `apps.list`: the shapes of the table say it.
  */
 function sourceOf(methods: readonly Method[], command: Command, param: string): Source | undefined {
   const room = command.kind === 'operation' ? command.method.name.split('.')[0]! : command.path[0]!;

@@ -1,4 +1,7 @@
-/** Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and what needs no Core. */
+/**
+ * Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and
+ * what needs no Core.
+ */
 import { EXIT, Failure, pause, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
 import { Commands, type Found, operationCommands, programCommands, singular } from './commands.ts';
@@ -85,7 +88,10 @@ function needsCore({ command }: Found): boolean {
   return command.kind === 'operation' || command.place.needsCore !== false;
 }
 
-/** Is the first word a noun of tools alone? Their programs need no Core, and no plugin of the tree is called so, whose operations a Core would have. */
+/**
+ * Is the first word a noun of tools alone? Their programs need no Core, and no plugin of the tree is called so, whose
+ * operations a Core would have.
+ */
 function isOfTheDesk(words: readonly string[], commands: Commands): boolean {
   const below = commands.below(words.slice(0, 1));
   const noun = below[0]?.path[0];

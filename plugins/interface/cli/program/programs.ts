@@ -72,8 +72,8 @@ export async function loadProgram(place: ProgramPlace, overSocket: boolean): Pro
 }
 
 /**
- * A module from outside the tree is code that a Core named: it runs with the rights of the user who types. So it has to be a plugin that this user
- * or root installed on this machine, and nobody else may have written it.
+ * A module from outside the tree is code that a Core named: it runs with the rights of the user who types. So it has to
+ * be a plugin that this user or root installed on this machine, and nobody else may have written it.
  */
 function admit(place: ProgramPlace, file: string, overSocket: boolean): void {
   if (!overSocket) throw refused(place, 'programs of installed plugins need the Unix socket of the Core');

@@ -1,4 +1,5 @@
 /** The table of operations that the Core serves: its OpenRPC document. */
+import { maybe } from '@device-core/plugin-api';
 import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { CoreClient } from './client.ts';
 
@@ -59,7 +60,7 @@ export function methodsOf(document: object): readonly Method[] {
         summary,
         rest,
         views: views.length > 0 ? views : [{}],
-        ...(description === undefined ? {} : { description }),
+        ...maybe({ description }),
         params: {
           type: 'object',
           properties: Object.fromEntries(params.map((param) => [param.name, param.schema ?? {}])),

@@ -73,7 +73,10 @@ export const program = defineProgram<TryOptions>({
   },
 });
 
-/** Nobody looks after the app any longer. Where the Core is gone, or the connection that Ctrl-C ends too, the person is told what is left. */
+/**
+ * Nobody looks after the app any longer. Where the Core is gone, or the connection that Ctrl-C ends too, the person is
+ * told what is left.
+ */
 async function endTrial(client: ProgramClient, out: ProgramOutput, id: string): Promise<ExitCode> {
   try {
     await client.post(forgetting(id), {}, { timeoutMs: END_MS });

@@ -1,4 +1,7 @@
-/** Puts the client library for Node into a new app: the packed file, which package.json names, and what is in it. Nothing is fetched, neither here nor on a device. */
+/**
+ * Puts the client library for Node into a new app: the packed file, which package.json names, and what is in it.
+ * Nothing is fetched, neither here nor on a device.
+ */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +15,10 @@ const HINT = 'name the file that "npm run pack:app" wrote in a checkout of the C
 
 export const LIBRARY = '@device-core/app';
 
-/** From the packed file, or built by the checkout that this devicectl belongs to. Returns the name of the file in the folder of the app. Throws a Failure. */
+/**
+ * From the packed file, or built by the checkout that this devicectl belongs to. Returns the name of the file in the
+ * folder of the app. Throws a Failure.
+ */
 export async function placeLibrary(folder: string, packed: string | undefined): Promise<string> {
   const source = packed ?? (await builtLibrary(folder));
   const place = join(folder, 'node_modules', LIBRARY);

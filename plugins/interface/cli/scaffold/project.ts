@@ -1,5 +1,5 @@
 /** Files that make a package of a plugin outside the tree. */
-import { API_VERSION } from '@device-core/plugin-api';
+import { API_VERSION, maybe } from '@device-core/plugin-api';
 import { operationCommands } from '../program/commands.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import type { PluginNames } from './names.ts';
@@ -48,14 +48,14 @@ function packageJson({ id }: PluginNames, { kind, author, api }: ProjectOptions)
     version: '1.0.0',
     private: true,
     description: `A Device Core plugin that ${KINDS[kind].summary}`,
-    ...(author === undefined ? {} : { author }),
+    ...maybe({ author }),
     type: 'module',
     engines: { node: '>=24' },
     files: ['plugin.yaml', 'plugin.sig', '*.ts', '!*.test.ts', '!fakes.ts'],
     scripts: { test: 'node --test "*.test.ts"', check: `node -e "import('@device-core/plugin-api/plugin-check')"` },
     peerDependencies: { '@device-core/plugin-api': `^${API_VERSION}` },
     devDependencies: {
-      ...(api === undefined ? {} : { '@device-core/plugin-api': api }),
+      ...maybe({ '@device-core/plugin-api': api }),
       '@types/node': '^24.0.0',
       typescript: '^7.0.0',
     },

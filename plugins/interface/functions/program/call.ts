@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram, type ProgramClient, usage } from '@device-core/plugin-api/program';
 import type { FunctionInfo } from '@device-core/plugin-api/services/functions';
 
@@ -52,7 +53,7 @@ export const program = defineProgram<Args>({
     const inputs = jsonInputs ?? typedInputs(words, types);
     const answer = await client.post(
       '/functions/call',
-      { name, inputs, ...(app !== undefined && { app }), ...(range !== undefined && { version: range }) },
+      { name, inputs, ...maybe({ app, version: range }) },
       { timeoutMs: CALL_TIMEOUT_MS },
     );
     if (out.json) return out.line(answer.text);

@@ -10,7 +10,10 @@ interface Args extends PassphraseArgs {
 
 const TIMEOUT_MS = 600_000;
 
-/** `devicectl backup FILE < PASSPHRASE`, or with --passphrase-file: the passphrase stands in no command line, as everybody on the machine reads those. */
+/**
+ * `devicectl backup FILE < PASSPHRASE`, or with --passphrase-file: the passphrase stands in no command line, as
+ * everybody on the machine reads those.
+ */
 export const program = defineProgram<Args>({
   description:
     'Settings, apps and their data as a tar. A passphrase from standard input or a file adds secrets and seals it for age; without one what may hold secrets is left out.',

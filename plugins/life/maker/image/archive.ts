@@ -9,8 +9,9 @@ import { unpackArchive } from './unpack-archive.ts';
 import { blobOf } from './write.ts';
 
 /**
- * Writes a tar beside its place and moves it there whole, or leaves nothing. List and signatures first: whoever reads it knows at once what it is. Throws a
- * Failure: SYSTEM_IMAGE_INVALID for a blob that is missing, and the codes of a disk.
+ * Writes a tar beside its place and moves it there whole, or leaves nothing. List and signatures first: whoever reads
+ * it knows at once what it is. Throws a Failure: SYSTEM_IMAGE_INVALID for a blob that is missing, and the codes of a
+ * disk.
  */
 export function writeArchive(folder: string, file: string): void {
   using source = openImage(folder);

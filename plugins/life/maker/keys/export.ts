@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import type { ImageKeys } from '@device-core/plugin-api/image';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
@@ -28,7 +29,7 @@ export const program = defineProgram<Args>({
     if (new Set(found.map(({ fingerprint }) => fingerprint)).size < args.threshold)
       throw usage(`${args.threshold} different keys can never sign: these are fewer`);
     const keys: ImageKeys = {
-      keys: found.map(({ key, notAfter }) => ({ key, ...(notAfter === undefined ? {} : { notAfter }) })),
+      keys: found.map(({ key, notAfter }) => ({ key, ...maybe({ notAfter }) })),
       threshold: args.threshold,
     };
     const file = resolve(args.out);

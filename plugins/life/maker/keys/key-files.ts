@@ -1,10 +1,13 @@
 /**
- * Keys of a product, in a folder of their own. Each has a name and up to two files: `<name>.pub` says what the key is, and one of `<name>.key` (PEM, sealed by
- * a passphrase) and `<name>.signer` (a command that signs) says how it signs. Who has the public part alone can check and not sign.
+ * Keys of a product, in a folder of their own. Each has a name and up to two files: `<name>.pub` says what the key is,
+ * and one of `<name>.key` (PEM, sealed by a passphrase) and `<name>.signer` (a command that signs) says how it signs.
+ * Who has the public part alone can check and not sign.
  */
+
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { makeFolder, replaceFile } from '@device-core/plugin-api/durable';
 import { usage } from '@device-core/plugin-api/program';
 
@@ -59,7 +62,7 @@ export function keyAt(path: string): KeyPlace {
     path: place,
     key,
     fingerprint: fingerprintOf(createPublicKey(key)),
-    ...(notAfter === undefined ? {} : { notAfter }),
+    ...maybe({ notAfter }),
     kind: existsSync(`${place}.key`) ? 'file' : existsSync(`${place}.signer`) ? 'signer' : 'public',
   };
 }
@@ -111,7 +114,7 @@ async function publish(place: string, publicKey: KeyObject, notAfter: number | u
   const file: PublicKeyFile = {
     key: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
     fingerprint: fingerprintOf(publicKey),
-    ...(notAfter === undefined ? {} : { notAfter }),
+    ...maybe({ notAfter }),
   };
   await replaceFile(`${place}.pub`, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o644 });
   return keyAt(place);
@@ -153,7 +156,7 @@ export async function privateKeyOf(place: KeyPlace, passphrase: () => Promise<st
   const words = pem.includes('BEGIN ENCRYPTED') ? await passphrase() : undefined;
   let key: KeyObject;
   try {
-    key = createPrivateKey({ key: pem, ...(words === undefined ? {} : { passphrase: words }) });
+    key = createPrivateKey({ key: pem, ...maybe({ passphrase: words }) });
   } catch (error) {
     const wrong = words === undefined ? (error as Error).message : 'the passphrase is of another key';
     throw usage(`cannot open ${file}: ${wrong}`);

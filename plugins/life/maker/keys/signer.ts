@@ -14,7 +14,10 @@ export interface Signer extends KeyPlace {
 export interface SignerOptions {
   /** Its first line opens the key; absent: the terminal is asked. */
   readonly passphraseFile?: string | undefined;
-  /** A command instead of what lies beside the key: message on its standard input, signature (64 bytes, or base64 of them) on its output. */
+  /**
+   * A command instead of what lies beside the key: message on its standard input, signature (64 bytes, or base64 of
+   * them) on its output.
+   */
   readonly signer?: string | undefined;
   /** Milliseconds since the Unix epoch; a key that has ended signs nothing. */
   readonly now?: number;

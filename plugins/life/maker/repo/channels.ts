@@ -20,7 +20,10 @@ export function checkChannels(channels: readonly string[]): void {
       throw usage(`"${channel}" is no name of a channel`);
 }
 
-/** Each beside those that are there, empty, with the key of its name. Throws a usage error where one is there already, or its key is not. */
+/**
+ * Each beside those that are there, empty, with the key of its name. Throws a usage error where one is there already,
+ * or its key is not.
+ */
 export function addChannels(edition: Edition, keyring: Keyring, channels: readonly string[]): void {
   for (const channel of channels)
     if (edition.channels.includes(channel)) throw usage(`the repository has a channel ${channel} already`);

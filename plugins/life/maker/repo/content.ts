@@ -1,8 +1,10 @@
 /** Images of a repository, by their lists. */
+
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { maybe } from '@device-core/plugin-api';
 import {
   IMAGE_LIST,
   IMAGE_SIGNATURE,
@@ -83,7 +85,7 @@ export async function addImage(
     version: image.version,
     image: hash,
     publishedAt: there?.publishedAt ?? publishedAt,
-    ...(rollout === undefined ? {} : { rollout }),
+    ...maybe({ rollout }),
   };
   const targets: Record<string, TargetEntry> = {
     [`${place}/${LIST_TARGET}`]: await repository.addTarget(

@@ -17,7 +17,10 @@ import {
 } from './metadata.ts';
 
 const DAY = 86_400_000;
-/** Days that each kind is good for. A device that hears nothing new for so long takes nothing any more: a repository that is frozen is found by that. */
+/**
+ * Days that each kind is good for. A device that hears nothing new for so long takes nothing any more: a repository
+ * that is frozen is found by that.
+ */
 export const GOOD_FOR = { root: 730, targets: 365, snapshot: 14, timestamp: 14 } as const;
 
 /** Current metadata of a repository. */

@@ -8,9 +8,11 @@
  *
  * All but timestamp.json keep what they hold for good. So it is written last, and it alone says which set counts.
  */
+
 import { constants, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { join, posix, resolve } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { makeFolder, replaceFile, sweepFolders } from '@device-core/plugin-api/durable';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { MetadataFile, MetadataSet } from './edition.ts';
@@ -117,7 +119,7 @@ export class RepositoryFolder {
     const entry: TargetEntry = {
       length: bytes.length,
       hashes: { sha256: sha256(bytes) },
-      ...(custom === undefined ? {} : { custom }),
+      ...maybe({ custom }),
     };
     const file = this.target(path, entry);
     await makeFolder(posix.dirname(file), 0o755);

@@ -1,4 +1,7 @@
-/** The keys that are at hand for a repository. A key is opened when its signature is wanted, so that nobody is asked for a passphrase in vain. */
+/**
+ * The keys that are at hand for a repository. A key is opened when its signature is wanted, so that nobody is asked for
+ * a passphrase in vain.
+ */
 import { join } from 'node:path';
 import { usage } from '@device-core/plugin-api/program';
 import { type KeyPlace, keyAt, keysIn, publicKeyOf } from '../keys/key-files.ts';

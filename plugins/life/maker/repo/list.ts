@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram } from '@device-core/plugin-api/program';
 import { REPOSITORY } from './command.ts';
 import { imagesOf } from './content.ts';
@@ -61,7 +62,7 @@ function offersOf(channel: string, role: TargetsSigned): readonly Offered[] {
       version,
       platform: forWhat(rest),
       publishedAt,
-      ...(rest.withdrawn === undefined ? {} : { withdrawn: rest.withdrawn }),
+      ...maybe({ withdrawn: rest.withdrawn }),
     }));
   return imagesOf(role).map(({ sku, version, place, publishedAt, rollout, withdrawn }) => ({
     channel,
@@ -69,8 +70,7 @@ function offersOf(channel: string, role: TargetsSigned): readonly Offered[] {
     version,
     platform: place.split('/')[2] ?? '',
     publishedAt,
-    ...(rollout === undefined ? {} : { rollout }),
-    ...(withdrawn === undefined ? {} : { withdrawn }),
+    ...maybe({ rollout, withdrawn }),
   }));
 }
 

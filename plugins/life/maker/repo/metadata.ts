@@ -1,4 +1,7 @@
-/** Metadata of a repository as TUF 1.0 has it, in the form of its JSON. Signing and the canonical form are those of @tufjs/models, which devices check with. */
+/**
+ * Metadata of a repository as TUF 1.0 has it, in the form of its JSON. Signing and the canonical form are those of
+ * @tufjs/models, which devices check with.
+ */
 import { createHash, type KeyObject } from 'node:crypto';
 import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
 import type { Signer } from '../keys/signer.ts';

@@ -23,9 +23,10 @@ const OURS: Readonly<Record<Unnamed['kind'], RegExp>> = {
 };
 
 /**
- * Files that neither the set that counts names, nor one that counted after `since` (milliseconds since the Unix epoch), and that were written before: a
- * device may be in the middle of what it named, and a copy of the repository may be in the middle of the next set. Metadata come first. Throws a Failure
- * where the set that counts is damaged: then nobody can say what it names.
+ * Files that neither the set that counts names, nor one that counted after `since` (milliseconds since the Unix epoch),
+ * and that were written before: a device may be in the middle of what it named, and a copy of the repository may be in
+ * the middle of the next set. Metadata come first. Throws a Failure where the set that counts is damaged: then nobody
+ * can say what it names.
  */
 export function unnamed(repository: RepositoryFolder, since: number): readonly Unnamed[] {
   const { snapshot } = repository.read();

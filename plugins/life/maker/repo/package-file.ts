@@ -30,7 +30,10 @@ export interface CheckedPackage {
   readonly signer: string;
 }
 
-/** `signers`: Ed25519 public keys, PEM, one of which signed it. Throws PACKAGE_INVALID, MANIFEST_INVALID, CAPABILITY_UNKNOWN, API_VERSION_MISMATCH, SIGNATURE_INVALID, PARAMS_INVALID. */
+/**
+ * `signers`: Ed25519 public keys, PEM, one of which signed it. Throws PACKAGE_INVALID, MANIFEST_INVALID,
+ * CAPABILITY_UNKNOWN, API_VERSION_MISMATCH, SIGNATURE_INVALID, PARAMS_INVALID.
+ */
 export async function readPackage(
   noun: PackageNoun,
   file: string,

@@ -32,7 +32,10 @@ export interface AddedPackage {
   readonly change: (role: TargetsSigned) => TargetsSigned;
 }
 
-/** Puts a package in its place, where nobody sees it before the channel names it. Throws a Failure, and the codes of a package that devices would refuse. */
+/**
+ * Puts a package in its place, where nobody sees it before the channel names it. Throws a Failure, and the codes of a
+ * package that devices would refuse.
+ */
 export async function addPackage(
   repository: RepositoryFolder,
   role: TargetsSigned,

@@ -1,4 +1,7 @@
-/** A new set is looked at by the client that devices have before anything of it is written: what they would refuse does not leave the desk. */
+/**
+ * A new set is looked at by the client that devices have before anything of it is written: what they would refuse does
+ * not leave the desk.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { cell, defineProgram, EXIT, type ProgramOutput } from '@device-core/plugin-api/program';
 import { type Change, type Difference, differenceOfSkus, isSame, type Only } from './difference.ts';
 import { hidden } from './hidden.ts';
@@ -32,7 +33,7 @@ export const program = defineProgram<Args>({
     const same = isSame(found);
     const difference = hidden(found);
     const sizes = args.bytes ? sizesOf(args.a, args.b, args.source) : undefined;
-    if (out.json) await out.line(JSON.stringify({ ok: true, same, ...difference, ...(sizes && { bytes: sizes }) }));
+    if (out.json) await out.line(JSON.stringify({ ok: true, same, ...difference, ...maybe({ bytes: sizes }) }));
     else if (same) await out.line(`${args.a} and ${args.b} stand for the same`);
     else await told(out, difference);
     if (sizes && !out.json) await toldSizes(out, sizes);

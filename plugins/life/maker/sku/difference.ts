@@ -1,9 +1,14 @@
 /** Differences of two SKUs. Pure. */
+
 import { isDeepStrictEqual } from 'node:util';
+import { maybe } from '@device-core/plugin-api';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
 
-/** A value that differs; undefined where one side has none. `at` is the line of the second SKU that sets it, or of the first where it is gone. */
+/**
+ * A value that differs; undefined where one side has none. `at` is the line of the second SKU that sets it, or of the
+ * first where it is gone.
+ */
 export interface Change {
   readonly key: string;
   readonly from?: unknown;
@@ -108,8 +113,7 @@ function changes(
 function change(key: string, from: unknown, to: unknown, at: SkuSpot | undefined): Change {
   return {
     key,
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
+    ...maybe({ from, to }),
     ...(at && { at: { file: at.file, line: at.line } }),
   };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { nearest, type PluginManifest } from '@device-core/plugin-api';
+import { maybe, nearest, type PluginManifest } from '@device-core/plugin-api';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { parseYaml } from '@device-core/plugin-api/kits/yaml';
@@ -110,8 +110,7 @@ function explained(resolved: ResolvedSku, what: string): Found {
   const found: Found = {
     ...(plugin && { plugin: factsOf(resolved, plugin) }),
     ...(removed && { removed }),
-    ...(service && { service }),
-    ...(value && { value }),
+    ...maybe({ service, value }),
   };
   if (plugin || value) return found;
   const absent = absentOf(resolved, what);
@@ -136,11 +135,11 @@ function factsOf(resolved: ResolvedSku, plugin: ResolvedPlugin): PluginFacts {
     version,
     summary,
     isolation,
-    ...(share !== undefined && { share }),
+    ...maybe({ share }),
     essential,
     enabled,
     at,
-    ...(file !== undefined && { manifest: file }),
+    ...maybe({ manifest: file }),
     provides: offersOf(resolved, plugin.provides),
     requires: needsOf(resolved, plugin.requires),
     optional: needsOf(resolved, plugin.optional),
@@ -171,7 +170,7 @@ function serviceOf(resolved: ResolvedSku, id: string): ServiceFacts | undefined 
     id,
     by: by.map((one) => {
       const at = placeOfPlugin(one.id);
-      return { ...one, ...(at && { at }) };
+      return { ...one, ...maybe({ at }) };
     }),
     neededBy,
     usedBy,

@@ -42,7 +42,8 @@ export interface SystemFiles {
 }
 
 /**
- * `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. Of a device with slots the image has the SKU.
+ * `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. Of a
+ * device with slots the image has the SKU.
  */
 export async function systemFiles(
   checkout: string,

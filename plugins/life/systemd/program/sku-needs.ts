@@ -1,5 +1,5 @@
 /** Access that the Core's unit must open for the plugins of a SKU. */
-import type { SkuManifest } from '@device-core/plugin-api';
+import { maybe, type SkuManifest } from '@device-core/plugin-api';
 
 export interface Needs {
   /** Values of DeviceAllow=, without the access. */
@@ -59,7 +59,7 @@ export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) =
   return {
     devices: [...devices].sort(),
     groups: [...groups].sort(),
-    ...(network === undefined ? {} : { network }),
+    ...maybe({ network }),
   };
 }
 

@@ -1,6 +1,8 @@
 /** An archive of this machine, on its way to the device that is meant. */
+
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { Failure, type ProgramContext, pause, usage } from '@device-core/plugin-api/program';
 
 /** Bytes at once: the device takes no more. */
@@ -39,7 +41,7 @@ async function send(path: string, size: number, { client, out, signal }: Context
     const { bytesRead } = await file.read(buffer, 0, PIECE, offset);
     if (bytesRead === 0) throw usage(`${path} became shorter while it was sent`);
     const { upload } = answer;
-    const body = { ...(upload !== undefined && { upload }), offset, data: buffer.toString('base64', 0, bytesRead) };
+    const body = { ...maybe({ upload }), offset, data: buffer.toString('base64', 0, bytesRead) };
     answer = await again(
       signal,
       async () => (await client.post('/update/uploads', body, { timeoutMs: TIMEOUT_MS })).body,

@@ -59,8 +59,9 @@ export class KeptMetadata {
   }
 
   /**
-   * A look that failed may have met newer metadata, signed as they must be. TUF keeps each as soon as it is valid (specification 5.3 to 5.5): a key that was
-   * put out of the root stays out, and a timestamp or a snapshot of a lower version is a rollback from then on.
+   * A look that failed may have met newer metadata, signed as they must be. TUF keeps each as soon as it is valid
+   * (specification 5.3 to 5.5): a key that was put out of the root stays out, and a timestamp or a snapshot of a lower
+   * version is a rollback from then on.
    */
   async keepValid(before: Files): Promise<void> {
     const found = filesIn(this.next);

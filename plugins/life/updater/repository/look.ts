@@ -13,7 +13,10 @@ import { Absent, type Requests } from './requests.ts';
 const tuf = packageLater<typeof import('tuf-js')>('tuf-js', import.meta.url);
 const tufErrors = packageLater<typeof import('tuf-js/dist/error.js')>('tuf-js/dist/error.js', import.meta.url);
 
-/** Bytes. What is read is parsed before its signature is looked at, in a time that grows with the square of it: 128 KiB take 64 ms, 512 KiB six seconds. */
+/**
+ * Bytes. What is read is parsed before its signature is looked at, in a time that grows with the square of it: 128 KiB
+ * take 64 ms, 512 KiB six seconds.
+ */
 const MOST = {
   root: 64 << 10,
   timestamp: 16 << 10,

@@ -89,7 +89,10 @@ export const program = defineProgram<Options>({
   },
 });
 
-/** A name that neither the device nor its log knows is a slip of the pen: nothing will ever come of it. What was removed may have left lines. */
+/**
+ * A name that neither the device nor its log knows is a slip of the pen: nothing will ever come of it. What was removed
+ * may have left lines.
+ */
 async function refuseUnknown({ client, args: { plugin, app } }: Log): Promise<void> {
   const refuse = async (what: 'app' | 'plugin', name: string, query: object): Promise<void> => {
     // Safe mode has no apps plugin: nothing is known of them then.

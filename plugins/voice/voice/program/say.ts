@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram } from '@device-core/plugin-api/program';
 import { keep } from './wav-file.ts';
 
@@ -23,7 +24,7 @@ export const program = defineProgram<Args>({
   },
   async run({ client, out, args }) {
     const { text, voice, out: file } = args;
-    const said = { text, ...(voice !== undefined && { voice }) };
+    const said = { text, ...maybe({ voice }) };
     if (file !== undefined) return keep(out, file, (await client.post('/speech/synthesize', said)).body);
     const answer = await client.post('/voice/say', said, { timeoutMs: SAY_MS });
     await out.line(out.json ? answer.text : 'said');

@@ -1,6 +1,6 @@
 /**
- * A BME280 as its data sheet describes it: registers, calibration, raw figures. It has the weather that a test gives it and finds the raw figures
- * that mean it by halving, with the sheet's formulas in whole numbers.
+ * A BME280 as its data sheet describes it: registers, calibration, raw figures. It has the weather that a test gives it
+ * and finds the raw figures that mean it by halving, with the sheet's formulas in whole numbers.
  */
 import { RegisterFile } from '../i2c-target.ts';
 import type { ChipSurroundings, ScriptedChip } from './chip.ts';

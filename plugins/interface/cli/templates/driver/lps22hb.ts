@@ -1,6 +1,6 @@
 /**
- * LPS22HB, thermometer and barometer on I2C or SPI (ST data sheet DS10870, section "Register description"). It sleeps until it is asked for one
- * measurement.
+ * LPS22HB, thermometer and barometer on I2C or SPI (ST data sheet DS10870, section "Register description"). It sleeps
+ * until it is asked for one measurement.
  *
  *   0x0f  WHO_AM_I, always 0xb1
  *   0x11  CTRL_REG2: bit 4 counts the register up in a longer read, bit 0 starts one measurement

@@ -1,8 +1,9 @@
 import type { StreamEndpoint } from '@device-core/plugin-api/services/operations';
 
 /**
- * A kind of stream that apps may open. run() lives as long as the stream: it returns when the app has closed its side, and a throw ends the stream
- * with that error. send() waits for the app's credit, so a slow app slows us down instead of filling our memory.
+ * A kind of stream that apps may open. run() lives as long as the stream: it returns when the app has closed its side,
+ * and a throw ends the stream with that error. send() waits for the app's credit, so a slow app slows us down instead
+ * of filling our memory.
  */
 export const capitalsStream: StreamEndpoint<never> = {
   name: 'pluginId.capitals',

@@ -25,7 +25,10 @@ export class ApiError extends Error {
 
 const offline = (): ApiError => new ApiError(0, { code: 'OFFLINE', message: 'the device does not answer' });
 
-/** A module that is fetched when it is first wanted. Rejects with `OFFLINE` where its files cannot be had: each browser has words of its own for that. */
+/**
+ * A module that is fetched when it is first wanted. Rejects with `OFFLINE` where its files cannot be had: each browser
+ * has words of its own for that.
+ */
 export async function fetched<T>(module: Promise<T>): Promise<T> {
   try {
     return await module;

@@ -1,6 +1,7 @@
 /**
- * The one socket of this tab. Everything live goes over it: operations that stream (events, log lines) and streams of bytes (frames, sound). It comes
- * back by itself, opens again what was open, and tells whoever follows that there is a gap.
+ * The one socket of this tab. Everything live goes over it: operations that stream (events, log lines) and streams of
+ * bytes (frames, sound). It comes back by itself, opens again what was open, and tells whoever follows that there is a
+ * gap.
  */
 
 import { computed, signal } from '@preact/signals';
@@ -76,14 +77,17 @@ export function follow(operation: string, params: object, on: Follower): () => v
   return open({ operation, params }, on, {}).stop;
 }
 
-/** The same for many items a second: nothing more is sent than there is credit for, and the caller gives it with `more()` when it has shown what came. */
+/**
+ * The same for many items a second: nothing more is sent than there is credit for, and the caller gives it with
+ * `more()` when it has shown what came.
+ */
 export function feed(operation: string, params: object, on: Follower, credit: number): Line {
   return open({ operation, params }, on, { credit, mine: true });
 }
 
 /**
- * A stream of the table: bytes both ways. With `mine`, the caller gives credit with `more()` when it has used a chunk. With `once`, its end is the end,
- * that of the socket, too: `closed` is called.
+ * A stream of the table: bytes both ways. With `mine`, the caller gives credit with `more()` when it has used a chunk.
+ * With `once`, its end is the end, that of the socket, too: `closed` is called.
  */
 export function stream(name: string, params: object, on: Listener, options: Options = {}): Line {
   return open({ stream: name, params }, on, options);

@@ -140,8 +140,9 @@ function closeness(word: string, other: string): number {
 }
 
 /**
- * How many slips of the fingers `a` is from `b`, and from its nearest beginning; looks no further than `allowed`. A letter too many, too few, another
- * one, or two that changed places are one slip. Damerau, "A technique for computer detection and correction of spelling errors", 1964.
+ * How many slips of the fingers `a` is from `b`, and from its nearest beginning; looks no further than `allowed`. A
+ * letter too many, too few, another one, or two that changed places are one slip. Damerau, "A technique for computer
+ * detection and correction of spelling errors", 1964.
  */
 export function slips(a: string, b: string, allowed: number): { readonly whole: number; readonly beginning: number } {
   const far = { whole: allowed + 1, beginning: allowed + 1 };

@@ -1,4 +1,7 @@
-/** A browser that stays signed in. Its key can sign and cannot be read, not by this page either; it lies in IndexedDB and begins sessions. */
+/**
+ * A browser that stays signed in. Its key can sign and cannot be read, not by this page either; it lies in IndexedDB
+ * and begins sessions.
+ */
 import { ApiError, api } from './api.ts';
 import { toBase64 } from './bytes.ts';
 import { beginSession, browserName, markStaying, reason, type Session, session } from './session.ts';

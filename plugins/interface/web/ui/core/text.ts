@@ -1,4 +1,7 @@
-/** Strings of the page, in the language of the browser or the one that was chosen: `locales/<language>.json` has them by room, with the same keys. */
+/**
+ * Strings of the page, in the language of the browser or the one that was chosen: `locales/<language>.json` has them by
+ * room, with the same keys.
+ */
 import { computed, signal } from '@preact/signals';
 import de from '../locales/de.json' with { type: 'json' };
 import en from '../locales/en.json' with { type: 'json' };

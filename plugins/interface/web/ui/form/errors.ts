@@ -46,8 +46,8 @@ export function share<N extends string | number>(
 }
 
 /**
- * Errors of an answer of the Core. `root` is what the Core calls the value as a whole: `params` for an operation, the key for a setting; a member
- * that begins with it is counted from there.
+ * Errors of an answer of the Core. `root` is what the Core calls the value as a whole: `params` for an operation, the
+ * key for a setting; a member that begins with it is counted from there.
  */
 export function errorsOf(thrown: unknown, root = 'params'): readonly FieldError[] {
   const { message, data = {} } = (thrown ?? {}) as { message?: string; data?: Readonly<Record<string, unknown>> };

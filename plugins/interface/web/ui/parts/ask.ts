@@ -31,8 +31,9 @@ function sinceOf(cause: unknown): number | undefined {
 }
 
 /**
- * GETs a path when the component comes, when the path or the query changes, when the device answers again, and on `reload()`. `undefined` asks nothing. What
- * is there stays while it is asked anew. Components that ask the same share the answer.
+ * GETs a path when the component comes, when the path or the query changes, when the device answers again, and on
+ * `reload()`. `undefined` asks nothing. What is there stays while it is asked anew. Components that ask the same share
+ * the answer.
  */
 export function useAsk<T>(path: string | undefined, query?: Readonly<Record<string, unknown>>): Asked<T> {
   const [{ data, error }, setShown] = useState<Shown>({});
@@ -71,8 +72,8 @@ export function useFollow(operation: string | undefined, params: object, on: Fol
 }
 
 /**
- * Calls `then` after events of these topics (filters of the bus), at most once in `ms`, and each time that they begin to be followed: for lists that are asked
- * anew when something happened. Retained events come at once.
+ * Calls `then` after events of these topics (filters of the bus), at most once in `ms`, and each time that they begin
+ * to be followed: for lists that are asked anew when something happened. Retained events come at once.
  */
 export function useEvents(filters: readonly string[], then: (items: readonly Item[]) => void, ms = 250): void {
   const latest = useRef(then);
@@ -129,7 +130,10 @@ export function useVisible(): boolean {
 const coming = new Set<Promise<void>>();
 const missing = new Set<string>();
 
-/** Resolves when all that was linked so far is there: a page is not shown before, as it would jump. Rejects where one cannot be had; the next call asks for it again. */
+/**
+ * Resolves when all that was linked so far is there: a page is not shown before, as it would jump. Rejects where one
+ * cannot be had; the next call asks for it again.
+ */
 export async function sheets(): Promise<void> {
   relink();
   await Promise.all(coming);

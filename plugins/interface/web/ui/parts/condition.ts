@@ -46,8 +46,8 @@ export const stateText = (row: Row): string =>
 export const isMoving = ({ state }: Plugin): boolean => state === 'starting' || state === 'stopping';
 
 /**
- * Both lists are asked for apart: while plugins come and go, one is older than the other. `calm`: they have not moved lately, so that what waits or
- * complains does so for a reason of its own.
+ * Both lists are asked for apart: while plugins come and go, one is older than the other. `calm`: they have not moved
+ * lately, so that what waits or complains does so for a reason of its own.
  */
 export function rowsOf(plugins: readonly Plugin[], health: Health | undefined, calm = true): readonly Row[] {
   const moves = !calm || plugins.some(isMoving);

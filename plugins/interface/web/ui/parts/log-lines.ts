@@ -1,4 +1,7 @@
-/** Lines of a log, live: kept up to a bound, with gaps told, paused and filtered by the reader. Two pages need them: logs, and the log of one app. */
+/**
+ * Lines of a log, live: kept up to a bound, with gaps told, paused and filtered by the reader. Two pages need them:
+ * logs, and the log of one app.
+ */
 
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
@@ -60,7 +63,10 @@ export interface Log {
 const isSame = (one: LogEntry, other: LogEntry): boolean =>
   one.ts === other.ts && one.level === other.level && one.message === other.message;
 
-/** Follows `logs.stream` with these params while somebody can see the page; what came meanwhile is there when it is seen again, or a gap says that it is not. */
+/**
+ * Follows `logs.stream` with these params while somebody can see the page; what came meanwhile is there when it is seen
+ * again, or a gap says that it is not.
+ */
 export function useLog(params: { readonly app?: string; readonly plugin?: string; readonly level?: string }): Log {
   const [log, setLog] = useState<Log>({ lines: [], dropped: false, error: undefined });
   const visible = useVisible();

@@ -1,4 +1,7 @@
-/** Control characters, and marks that turn the direction of what stands around them or are not seen at all. What joins parts of an emoji may stay. */
+/**
+ * Control characters, and marks that turn the direction of what stands around them or are not seen at all. What joins
+ * parts of an emoji may stay.
+ */
 const UNSEEN = /(?!\u200d)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** A text of somebody else's as one line: what cannot be seen is written as an escape. At most `most` characters. */

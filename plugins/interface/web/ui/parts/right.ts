@@ -1,4 +1,7 @@
-/** A right as a person reads it before a yes: what it allows in the words of the device, and why in those of the app. Nothing of it is cut. */
+/**
+ * A right as a person reads it before a yes: what it allows in the words of the device, and why in those of the app.
+ * Nothing of it is cut.
+ */
 
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';

@@ -1,4 +1,7 @@
-/** The state of the device, as the pages that tell it follow it: plugins, what they say of themselves, and whether they are on their way. */
+/**
+ * The state of the device, as the pages that tell it follow it: plugins, what they say of themselves, and whether they
+ * are on their way.
+ */
 import { useEffect, useState } from 'preact/hooks';
 import { useAsk, useEvents, useVisible } from './ask.ts';
 import { isMoving, rowsOf } from './condition.ts';

@@ -1,7 +1,8 @@
 // Made from plugin-api/contract/consent-choice.ts by "npm run docs": change it there.
 /**
- * Answers that a question takes, and the rights that a yes allows before anything is switched: the one rule of panel, page, voice and devicectl. What is required
- * is on and cannot be switched off without a no to the whole; what is optional is off. Without imports: browsers load a copy. Pure.
+ * Answers that a question takes, and the rights that a yes allows before anything is switched: the one rule of panel,
+ * page, voice and devicectl. What is required is on and cannot be switched off without a no to the whole; what is
+ * optional is off. Without imports: browsers load a copy. Pure.
  */
 
 /** The one word that answers a question without capabilities of its own. */

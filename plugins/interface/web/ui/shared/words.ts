@@ -1,7 +1,8 @@
 // Made from plugin-api/inside/consent/words.ts by "npm run docs": change it there.
 /**
- * Sentences that a person reads before a yes, in the languages of the room: a right, and an act. English comes with the question, from the catalogue of
- * capabilities and from the operation; it stands where a language has no words. Without imports: browsers load a copy. Pure.
+ * Sentences that a person reads before a yes, in the languages of the room: a right, and an act. English comes with the
+ * question, from the catalogue of capabilities and from the operation; it stands where a language has no words. Without
+ * imports: browsers load a copy. Pure.
  */
 
 /** A right, as far as its sentence goes. */

@@ -69,7 +69,10 @@ export class Checkout {
       ?.slice(3);
   }
 
-  /** Files below a folder of the checkout, sorted; `skip` gets each path relative to the checkout. Throws for what is neither file nor folder. */
+  /**
+   * Files below a folder of the checkout, sorted; `skip` gets each path relative to the checkout. Throws for what is
+   * neither file nor folder.
+   */
   files(folder: string, skip: (path: string) => boolean): readonly string[] {
     if (!existsSync(this.path(folder))) return [];
     return readdirSync(this.path(folder), { withFileTypes: true })

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { maybe } from '@device-core/plugin-api';
 import { IMAGE_LIST, ImageError, isImageVersion, platformHere } from '@device-core/plugin-api/image';
 import { defineProgram, EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 import { imageLine } from '../../keys/sign.ts';
@@ -59,10 +60,10 @@ export function buildImage(checkout: Checkout, args: Pick<BuildArgs, 'sku' | 've
     minLoader: MIN_LOADER,
     state: sku.state,
     severity: args.severity,
-    ...(args.notes === undefined ? {} : { notes: args.notes }),
+    ...maybe({ notes: args.notes }),
   });
   const { changed } = checkout;
-  return { ...list, contents, ...(changed === undefined ? {} : { changed }) };
+  return { ...list, contents, ...maybe({ changed }) };
 }
 
 /** `devicectl image build` */

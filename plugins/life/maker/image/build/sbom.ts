@@ -1,4 +1,7 @@
-/** `sbom.json`: CycloneDX of what the image holds. npm knows the packages; ours and Node are added, and nothing in it depends on where and when. */
+/**
+ * `sbom.json`: CycloneDX of what the image holds. npm knows the packages; ours and Node are added, and nothing in it
+ * depends on where and when.
+ */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
@@ -11,6 +14,7 @@ import type { BuiltSku } from './sku.ts';
 export const SBOM_FILE = 'sbom.json';
 
 interface Component {
+  readonly type?: string;
   readonly 'bom-ref': string;
   readonly name: string;
   readonly version: string;

@@ -95,7 +95,10 @@ export const program = defineProgram<Args>({
   },
 });
 
-/** Any dpkg reads gzip; the image is compressed already, the Node of the loader is not. The same image makes the same package: no time is later than that of its commit, and no owner is ours. */
+/**
+ * Any dpkg reads gzip; the image is compressed already, the Node of the loader is not. The same image makes the same
+ * package: no time is later than that of its commit, and no owner is ours.
+ */
 function packed(tree: string, file: string, time: number): void {
   const words = ['--root-owner-group', '-Zgzip', '-z6', '--build', tree, file];
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(time), LC_ALL: 'C' };

@@ -1,6 +1,6 @@
 /**
- * Makes a device of an image: loader, keys, slot a and the record that names it. For a mounted tree and for the device itself, where a package brings all
- * of it; so it imports Node and what the loader has of plugin-api alone.
+ * Makes a device of an image: loader, keys, slot a and the record that names it. For a mounted tree and for the device
+ * itself, where a package brings all of it; so it imports Node and what the loader has of plugin-api alone.
  */
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';

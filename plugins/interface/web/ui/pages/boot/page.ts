@@ -46,7 +46,8 @@ function Now({ now: { loader, safe, slot, version, why, cause, pause, before, ru
 function Acts({ now: { loader, safe, acts: possible, actsReason } }: { now: Status }) {
   const paths = offered.value;
   const [asks, setAsks] = useState<Act | undefined>(undefined);
-  // Safe mode is asked of the boot loader, by a plugin that safe mode itself does not start. A reset waits for the next start, whoever makes it.
+  // Safe mode is asked of the boot loader, by a plugin that safe mode itself does not start. A reset waits for the next
+  // start, whoever makes it.
   const works = ({ act, able }: Act) =>
     (able === undefined || possible.includes(able)) && (act !== 'safeRestart' || (loader && !safe));
   const acts = ACTS.filter((one) => paths?.has(one.needs) && works(one));

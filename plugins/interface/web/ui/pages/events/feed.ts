@@ -21,8 +21,9 @@ export interface EventRow {
 }
 
 /**
- * Something is missing here. `dropped`: this page was too slow, and the Core says what was lost. `cutOff`: a critical event was among it, and the stream
- * began anew. `socket`: the connection was gone. `restart`: and the Core began to count anew.
+ * Something is missing here. `dropped`: this page was too slow, and the Core says what was lost. `cutOff`: a critical
+ * event was among it, and the stream began anew. `socket`: the connection was gone. `restart`: and the Core began to
+ * count anew.
  */
 export interface GapRow {
   readonly key: number;
@@ -67,7 +68,10 @@ export class Feed {
   readonly topics = new Map<string, TopicCount>();
   #next = 1;
   #last: Pick<Envelope, 'seq' | 'ts'> | undefined;
-  /** A connection came back: what it was, and how many came since. Open until the next tick: values that are retained come before what is live. */
+  /**
+   * A connection came back: what it was, and how many came since. Open until the next tick: values that are retained
+   * come before what is live.
+   */
   #open: { row: GapRow; readonly from: number; arrived: number } | undefined;
 
   /** False for what was here before: retained events come again with each connection. */

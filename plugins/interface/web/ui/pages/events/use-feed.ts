@@ -1,7 +1,7 @@
 /**
- * The feed of the page: the socket gives, the next picture of the browser takes. No render for an event, and no credit for what nobody has seen.
- * Measured in chromium with 1,000 events a second (test/browser/events.test.ts): interaction to next paint p50 32 ms, p95 72 ms, on a machine of two
- * cores that had fifteen processes to run.
+ * The feed of the page: the socket gives, the next picture of the browser takes. No render for an event, and no credit
+ * for what nobody has seen. Measured in chromium with 1,000 events a second (test/browser/events.test.ts): interaction
+ * to next paint p50 32 ms, p95 72 ms, on a machine of two cores that had fifteen processes to run.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError } from '../../core/api.ts';

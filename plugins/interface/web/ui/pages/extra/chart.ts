@@ -14,7 +14,10 @@ interface Line {
 
 const SIZE = { width: 600, height: 120, edge: 6 };
 
-/** Each line has a height of its own, for degrees and hectopascals do not compare; its latest, least and greatest value are told in words. */
+/**
+ * Each line has a height of its own, for degrees and hectopascals do not compare; its latest, least and greatest value
+ * are told in words.
+ */
 export function Chart({ points, lines }: { points: readonly Point[]; lines: readonly Line[] }) {
   const since = points[0]?.at;
   return html`<div class="charts">${lines.map((line, place) => html`<${One} key=${line.label} line=${line} points=${points.flatMap(({ at, values }) => (values[place] === undefined ? [] : [[at, values[place]] as const]))} />`)}</div>${since !== undefined && html`<p class="note">${text('since', { time: timeText(since) })}</p>`}`;

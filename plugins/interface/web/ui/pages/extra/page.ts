@@ -1,4 +1,7 @@
-/** A page that a plugin brings as data. What it says is drawn as text; it asks by itself only what changes nothing, and a click is the reader's. */
+/**
+ * A page that a plugin brings as data. What it says is drawn as text; it asks by itself only what changes nothing, and
+ * a click is the reader's.
+ */
 import { html } from 'htm/preact';
 import { link, type PageProps } from '../../core/route.ts';
 import { said } from '../../core/text.ts';

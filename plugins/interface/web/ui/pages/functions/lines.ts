@@ -1,4 +1,7 @@
-/** The same call as a line: for curl, for devicectl, and for the socket of an app. No token is in any of them: a Unix socket knows who calls. */
+/**
+ * The same call as a line: for curl, for devicectl, and for the socket of an app. No token is in any of them: a Unix
+ * socket knows who calls.
+ */
 import type { Operation, RegisteredFunction } from './catalog.ts';
 import { canBeWord, quoted, safeJson } from './shell.ts';
 import { wordsOf } from './words-of.ts';

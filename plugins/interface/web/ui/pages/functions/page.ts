@@ -16,7 +16,10 @@ import { words } from './text.ts';
 
 sheet('pages/functions/functions.css');
 
-/** `#/functions`, `#/functions/op/config.set`, `#/functions/fn/com.example.agenda/agenda.add/1.0.0`, `#/functions/stream/display.frames`. */
+/**
+ * `#/functions`, `#/functions/op/config.set`, `#/functions/fn/com.example.agenda/agenda.add/1.0.0`,
+ * `#/functions/stream/display.frames`.
+ */
 export function Page({ title, rest }: PageProps) {
   const callables = useCallables();
   const narrow = useNarrow();

@@ -6,8 +6,8 @@ export function quoted(word: string): string {
 }
 
 /**
- * Can it stand on a command line that somebody pastes? A zero ends a word for every program; other control characters steer the terminal, and half a
- * surrogate pair is no character.
+ * Can it stand on a command line that somebody pastes? A zero ends a word for every program; other control characters
+ * steer the terminal, and half a surrogate pair is no character.
  */
 export function canBeWord(text: string): boolean {
   return !/(?![\n\t])\p{Cc}/u.test(text) && !/\p{Cs}/u.test(text);

@@ -1,6 +1,6 @@
 /**
- * The command line of devicectl for a call, made from the table as devicectl itself makes its commands from it (docs/reference/devicectl.md). A test
- * runs what is made here through the parser of devicectl.
+ * The command line of devicectl for a call, made from the table as devicectl itself makes its commands from it
+ * (docs/reference/devicectl.md). A test runs what is made here through the parser of devicectl.
  */
 import { canBeWord, safeJson } from './shell.ts';
 import type { Schema } from './types.ts';

@@ -49,7 +49,10 @@ export async function microphone(taker: Taker, given: AbortSignal): Promise<Sour
   }
 }
 
-/** A recording of whatever kind the browser knows, as fast as it was said; `over` when its last sample was given. Rejects with EncodingError. */
+/**
+ * A recording of whatever kind the browser knows, as fast as it was said; `over` when its last sample was given.
+ * Rejects with EncodingError.
+ */
 export async function recording(file: Blob, taker: Taker, over: () => void): Promise<Source> {
   const context = new OfflineAudioContext(1, 1, RATE);
   const sound = await context.decodeAudioData(await file.arrayBuffer());
