@@ -1,12 +1,10 @@
 /**
- * The boot loader beside the Core: it chooses the slot before systemd starts it, and systemd reports the result. A slot
- * starts after any failure, at a bounded rate, and the reason is reported.
+ * The boot loader beside the Core: it chooses the slot before systemd starts it, and systemd reports the result. A slot starts after any failure,
+ * at a bounded rate, and the reason is reported.
  */
-
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { maybe } from '@device-core/plugin-api';
 import { type BootReport, leaveReport } from '../../plugin-api/inside/boot-report.ts';
 import { removeDurably } from '../../plugin-api/inside/record-file.ts';
 import { type BootRecord, LOADER, newRecord, SLOTS, type Slot } from '../../plugin-api/kits/boot-record.ts';
@@ -82,7 +80,7 @@ function recovered(findings: Findings): BootRecord {
   const [one, two] = [findings.at('a'), findings.at('b')];
   const [a, b] = [slotOf(one), slotOf(two)];
   const primary = (two.image?.builtAt ?? -1) > (one.image?.builtAt ?? -1) ? 'b' : 'a';
-  return newRecord({ ...maybe({ a, b }) }, primary);
+  return newRecord({ ...(a && { a }), ...(b && { b }) }, primary);
 }
 
 /** Request for safe mode and its reason; the file asks for one start only. */

@@ -1,8 +1,6 @@
 /**
- * The file of the boot record: two places of 4 KiB, the one that counts is never written over. The boot loader and the
- * root helper of the slots write it.
+ * The file of the boot record: two places of 4 KiB, the one that counts is never written over. The boot loader and the root helper of the slots write it.
  */
-
 import {
   closeSync,
   constants as fs,
@@ -28,7 +26,6 @@ import {
   newRecord,
   RECORD_BYTES,
 } from '../kits/boot-record.ts';
-import { maybe } from '../kits/maybe.ts';
 
 /** Milliseconds after which the holder of the lock counts as killed: it needs a few. */
 const LOCK_MS = 2_000;
@@ -74,7 +71,7 @@ export class RecordFile {
     }
     this.#stand = this.#standIn === undefined ? undefined : lookAt(this.#standIn);
     const counts = this.#counts();
-    const found = { ...maybe({ problem }) };
+    const found = { ...(problem !== undefined && { problem }) };
     if (counts.found.kind === 'record') return { record: counts.found.record, kind: 'record', ...found };
     const kind = counts.found.kind === 'none' ? 'none' : 'damaged';
     return { record: newRecord({}), kind, problem: problem ?? 'there is no boot record that is whole' };
@@ -138,8 +135,8 @@ export class RecordFile {
   }
 
   /**
-   * As `change`, for who can neither wait for long nor fail: without a lock, and to the stand-in, if need be.
-   * `otherwise` where no record counts. What went wrong is the answer.
+   * As `change`, for who can neither wait for long nor fail: without a lock, and to the stand-in, if need be. `otherwise` where no record counts. What went
+   * wrong is the answer.
    */
   note(update: (record: BootRecord) => BootRecord, otherwise?: BootRecord): string | undefined {
     const work = (): string | undefined => {

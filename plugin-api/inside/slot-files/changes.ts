@@ -1,7 +1,5 @@
 /** Changes of the boot record when slots are written and judged. Pure: the root helper, inline mode and the fake of tests share it. */
-
 import { type BootRecord, EMPTY_SLOT, FIRST_PAUSE, type Slot, type SlotName } from '../../kits/boot-record.ts';
-import { maybe } from '../../kits/maybe.ts';
 import { SlotRefused } from './refused.ts';
 import { isOlder } from './version-order.ts';
 
@@ -9,7 +7,7 @@ export const otherSlot = (slot: SlotName): SlotName => (slot === 'a' ? 'b' : 'a'
 
 /** Record of a slot that is about to be written: it starts no more, even after a failure. */
 export function emptied(record: BootRecord, slot: SlotName, reason?: string): BootRecord {
-  const empty = { ...EMPTY_SLOT, ...maybe({ reason }) };
+  const empty = { ...EMPTY_SLOT, ...(reason !== undefined && { reason }) };
   const changed = withSlot(record, slot, empty);
   return record.primary === slot ? onTop({ ...changed, primary: otherSlot(slot) }) : changed;
 }

@@ -1,5 +1,4 @@
 /** All acts on slots and their record, for a process with the right to write them. It trusts no request (docs/adr/0127). */
-
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BootRecord, SLOTS, type SlotName } from '../../kits/boot-record.ts';
@@ -13,7 +12,6 @@ import {
   parseImage,
   platformHere,
 } from '../../kits/image.ts';
-import { maybe } from '../../kits/maybe.ts';
 import { RecordFile } from '../record-file.ts';
 import { activated, emptied, foundBad, foundGood, otherSlot, staged } from './changes.ts';
 import { diskRefusal } from './disk-refusal.ts';
@@ -73,7 +71,7 @@ export class SlotWriter {
     }));
     const cause = kind === 'record' ? record.cause : `the boot record cannot be used: ${problem}`;
     const { primary, rung, floor } = record;
-    return { slots, ...maybe({ booted }), primary, rung, ...(cause && { cause }), floor };
+    return { slots, ...(booted && { booted }), primary, rung, ...(cause && { cause }), floor };
   }
 
   /** Throws SYSTEM_IMAGE_INVALID, SIGNATURE_INVALID. */
