@@ -76,7 +76,10 @@ function breath({ last }: BootRecord, { boot, uptime }: World): number {
 export const ready = (record: BootRecord): BootRecord =>
   record.last === undefined ? record : { ...record, silent: 0, last: { ...record.last, result: 'ready' } };
 
-/** The Core has ended; `text` is what systemd said of it. What was not started cannot end: systemd says so, too, when the loader itself failed. */
+/**
+ * The Core has ended; `text` is what systemd said of it. What was not started cannot end: systemd says so, too, when
+ * the loader itself failed.
+ */
 export const ended = ({ last, ...record }: BootRecord, success: boolean, text: string): BootRecord => {
   if (last === undefined) return record;
   if (last.result === 'success' || last.result === 'failure') return { ...record, last };
@@ -124,7 +127,10 @@ const onTop = ({ cause: _, ...record }: BootRecord): BootRecord => ({
   window: false,
 });
 
-/** Slots that cannot be started, or were tried too often, are bad; the primary becomes one that can start, if any. Other slots are not read. */
+/**
+ * Slots that cannot be started, or were tried too often, are bad; the primary becomes one that can start, if any. Other
+ * slots are not read.
+ */
 function judged(record: BootRecord, { problem }: World, last?: LastStart): BootRecord {
   const judge = (name: SlotName): Slot => {
     const slot = record.slots[name];

@@ -1,6 +1,6 @@
 /**
- * The boot loader beside the Core: it chooses the slot before systemd starts it, and systemd reports the result. A slot starts after any failure,
- * at a bounded rate, and the reason is reported.
+ * The boot loader beside the Core: it chooses the slot before systemd starts it, and systemd reports the result. A slot
+ * starts after any failure, at a bounded rate, and the reason is reported.
  */
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs';

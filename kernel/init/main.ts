@@ -1,6 +1,6 @@
 /**
- * The boot loader's program: `main.js choose | ready | ended | run | self-check`. systemd calls the first three around the Core's unit; `run` does the same
- * without systemd.
+ * The boot loader's program: `main.js choose | ready | ended | run | self-check`. systemd calls the first three around
+ * the Core's unit; `run` does the same without systemd.
  */
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
@@ -48,7 +48,10 @@ async function chosen(here: Here): Promise<BootReport | undefined> {
   }
 }
 
-/** The Core says READY=1 over the descriptor that READY_FD names. It ends with the signals that this process gets, and this process ends as it does. */
+/**
+ * The Core says READY=1 over the descriptor that READY_FD names. It ends with the signals that this process gets, and
+ * this process ends as it does.
+ */
 async function run(here: Here, words: readonly string[]): Promise<number> {
   const report = await chosen(here);
   if (report === undefined) return 1;

@@ -8,8 +8,7 @@ export const HEALTH_CODES = {
   STALL: 'a callback of a plugin kept the event loop longer than its budget within the last minute',
   RESTART_NEEDED: 'the code of a plugin in the process of the Core changed on disk, and the former code still runs',
   PLUGINS_DISABLED: 'the operator has switched plugins of the SKU off',
-  UNSIGNED_TRUSTED:
-    'unsigned plugins may run at a level at which they can do everything that the Core can, or have powerful services',
+  UNSIGNED_TRUSTED: 'unsigned plugins may do everything that the Core can, or have powerful services',
   LAST_START: 'the last start did not end well',
   // ---- identity and addresses ----
   AUTH_OPEN: 'each caller without a token is the operator',

@@ -182,7 +182,7 @@ function wrongPlugin(plugin: Record<string, unknown>): string | undefined {
   return former === undefined || (isMap(former) && !wrongPlugin(former)) ? undefined : 'former';
 }
 
-/** What a list file said, and what was wrong with it. */
+/** Content of a list file, and its fault. */
 export interface ListRead<T> {
   /** Undefined where nothing was ever installed, and where a newer Core wrote the file. */
   readonly found: T | undefined;

@@ -1,5 +1,6 @@
 /**
- * The file of the boot record: two places of 4 KiB, the one that counts is never written over. The boot loader and the root helper of the slots write it.
+ * The file of the boot record: two places of 4 KiB, the one that counts is never written over. The boot loader and the
+ * root helper of the slots write it.
  */
 import {
   closeSync,
@@ -135,8 +136,8 @@ export class RecordFile {
   }
 
   /**
-   * As `change`, for who can neither wait for long nor fail: without a lock, and to the stand-in, if need be. `otherwise` where no record counts. What went
-   * wrong is the answer.
+   * As `change`, for who can neither wait for long nor fail: without a lock, and to the stand-in, if need be.
+   * `otherwise` where no record counts. What went wrong is the answer.
    */
   note(update: (record: BootRecord) => BootRecord, otherwise?: BootRecord): string | undefined {
     const work = (): string | undefined => {

@@ -23,7 +23,7 @@ const BUDGETS: readonly Budget[] = [
     files: '{kernel,plugins,plugin-api,systemd}/**/*.ts',
     pattern: /^\s*(\/\*\*|\*|\/\/) (What|Who|Whose|Whom|Of|Whoever|Until|Where) /gm,
     rule: 'a comment begins with a noun of the domain or a verb, not with What, Who, Whose, Of, Until or Where',
-    most: 68,
+    most: 0,
   },
   {
     of: 'titles of tests',
@@ -43,13 +43,12 @@ const BUDGETS: readonly Budget[] = [
   },
   {
     of: 'English words of page and panel',
-    files:
-      'plugins/{interface/web/ui/**/{text,*-text},interface/web/ui/parts/{condition,log-lines,right},display/**/strings,display/*/strings/en}.ts',
+    files: 'plugins/{interface/web/ui/locales/en.json,display/**/strings.ts,display/*/strings/en.ts}',
     pattern:
       /(?:^|['"`|.!:] ?)(?:What|Who|Whose|Whom|Of|Whoever|Until|Where) (?![^'"`|.!]*\?)|\b(?:[Ww]hatever|[Ww]hoever|[Nn]obody|[Ss]omebody|of its own)\b|\b(?:is|was) told\b/gm,
     rule: 'a label is a noun that a person would search for; a question may begin with What or Who',
     most: 0,
-    read: english,
+    read: (text) => (text.startsWith('{') ? text : english(text)),
   },
   {
     of: 'sentences of guides',

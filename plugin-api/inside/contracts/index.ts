@@ -19,7 +19,7 @@ export function riskOf(service: string): number {
   return at < 0 ? RISKS.length : at;
 }
 
-/** What acts on people stands before what acts on the device, and that before what acts on its surroundings. */
+/** Order of claims: contracts that act on people stand before those that act on the device, then on its surroundings. */
 const RISKS: readonly string[] = [
   ...['panel', 'audio', 'audio-device', 'echo-canceller', 'voice', 'prompts', 'inputs', 'renderers', 'display'],
   ...['apps', 'config', 'functions', 'intents', 'speech', 'network', 'endpoints', 'bridge', 'bridge-port'],

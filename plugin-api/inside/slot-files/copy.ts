@@ -1,4 +1,7 @@
-/** One file of an image into its place: hashed while it is copied, on the disk when it is done. Each difference from the list is an error. */
+/**
+ * One file of an image into its place: hashed while it is copied, on the disk when it is done. Each difference from the
+ * list is an error.
+ */
 import { createHash, type Hash } from 'node:crypto';
 import { fchmodSync, constants as fs, fsyncSync, readSync, rmSync, writeSync } from 'node:fs';
 import { pipeline } from 'node:stream';

@@ -10,7 +10,10 @@ export interface MachineActs {
   powerOff(): void;
 }
 
-/** An answer: `ok` and what came of it; `refused` with a code of SLOT_CODES and the reason; `failed` where it is this program that is wrong. */
+/**
+ * An answer: `ok` and what came of it; `refused` with a code of SLOT_CODES and the reason; `failed` where it is this
+ * program that is wrong.
+ */
 export type SlotAnswer =
   | { readonly ok: unknown }
   | { readonly refused: string; readonly reason: string }

@@ -1,4 +1,7 @@
-/** The other slot becomes a true copy of an image. Every call is one of the disk's own, in an order that a loss of power may cut anywhere (docs/adr/0126). */
+/**
+ * The other slot becomes a true copy of an image. Every call is one of the disk's own, in an order that a loss of power
+ * may cut anywhere (docs/adr/0126).
+ */
 import {
   chmodSync,
   fchmodSync,
@@ -64,7 +67,10 @@ export function clear(slots: string, target: string): void {
   syncFolder(slots);
 }
 
-/** Throws SYSTEM_IMAGE_INVALID, CANCELLED and what the file system says. The slot's own folder is there at the end, whole, or not at all. */
+/**
+ * Throws SYSTEM_IMAGE_INVALID, CANCELLED and what the file system says. The slot's own folder is there at the end,
+ * whole, or not at all.
+ */
 export async function writeSlot(staging: Staging): Promise<void> {
   const { slots, target, image, list, signatures } = staging;
   const beside = join(slots, `${target}.new`);

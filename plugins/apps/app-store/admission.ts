@@ -64,7 +64,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   return { entry, migration, outcome };
 }
 
-/** What would stand in the list, and what becomes of the data. Throws APP_CONFLICT where they cannot be read by this version. */
+/** Line for the list, and the fate of the data. Throws APP_CONFLICT where they cannot be read by this version. */
 async function entryOf(
   id: string,
   now: AppVersion,

@@ -15,7 +15,7 @@ const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;
 const FILE = fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK;
 const MAX_DEPTH = 64;
 const CHUNK = 1 << 18;
-/** What data are called that had to make room and could not be removed: they go with the rest of the app. */
+/** Name of data that had to make room and could not be removed: they go with the rest of the app. */
 const FORMER = '.former-';
 /** No data at all instead of a copy. */
 export const NO_DATA = 'none';
@@ -107,7 +107,7 @@ export class AppData {
   }
 }
 
-/** Where a folder of another user is in the way, `instead` is done with the reason. */
+/** A folder of another user in the way leads to `instead`, with the reason. */
 async function removeOr<T>(folder: string, instead: (reason: string) => T | Promise<T>): Promise<T | undefined> {
   try {
     await rm(folder, { recursive: true, force: true });

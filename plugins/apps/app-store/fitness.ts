@@ -5,7 +5,7 @@ import { CoreError } from '@device-core/plugin-api';
 import { satisfies } from '@device-core/plugin-api/kits/versions';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 
-/** What stays free beside what is written, as a part of it. */
+/** Share of the written bytes that stays free beside them. */
 const SPARE = 1.1;
 
 /** Throws PLATFORM_UNSUPPORTED. */

@@ -13,7 +13,7 @@ import { PackageStore } from './store.ts';
 
 const requires = { device, apps };
 
-/** What is wrong is told in the health: apps of folders run without a store. The rest of its code is imported when it is asked for. */
+/** Faults stand in the health: apps of folders run without a store. The rest of its code is imported when it is asked for. */
 export const plugin = definePlugin<typeof requires, StoreConfig>({
   requires,
   async setup(host, services) {
@@ -58,7 +58,7 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     });
     host.when(appSupervisor, (it, part) => {
       optional.supervisor = it;
-      // What expired before it was there.
+      // Expired before it was there.
       void store.sweep();
       part.defer('supervisor', () => void delete optional.supervisor);
     });

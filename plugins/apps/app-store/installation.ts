@@ -23,7 +23,7 @@ const STEPS = [
   { name: 'probation', summary: 'on probation' },
 ] as const;
 
-/** What later steps need; kept in the record of the change. */
+/** Facts for later steps; kept in the record of the change. */
 interface Data extends ChangeData, InstallRequest {
   /** Name below the folder of what is staged. */
   readonly staged: string;
@@ -89,9 +89,9 @@ export class Installation implements ChangeMaker {
     }
   }
 
-  /** What a change begins with: the package is unpacked and checked, and lies there until the change takes it. */
+  /** Beginning of a change: the package is unpacked and checked, and lies there until the change takes it. */
   async begin(request: InstallRequest, caller: Caller) {
-    // What an app may do is the owner's word, also where another app installs it.
+    // Rights of an app are the owner's word, also where another app installs it.
     if (request.grants && request.grants.length > 0 && caller.kind !== 'operator') {
       const reason = `${callerName(caller)} is not the operator of the device`;
       throw new CoreError('CALLER_DENIED', { verb: 'grant capabilities', reason });
@@ -254,7 +254,7 @@ export class Installation implements ChangeMaker {
     };
   }
 
-  /** What is put in place is what was checked, whoever wrote into the folder meanwhile. */
+  /** Puts in place exactly the checked files, whichever process wrote into the folder meanwhile. */
   async #checkUnchanged({ source }: Data, { folder, tree }: Candidate): Promise<void> {
     const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/inside/packages');
     const { limits } = this.#parts.store;
@@ -335,7 +335,7 @@ export class Installation implements ChangeMaker {
     throw await rolledBack(this.#parts, { app, name, version, reason, former: before?.version });
   }
 
-  /** What nobody starts cannot prove itself. */
+  /** An app without a start cannot prove itself. */
   async #isToRun({ app, ran }: Data): Promise<boolean> {
     const { store, apps } = this.#parts;
     if (store.installed.disabled.includes(app)) return false;
@@ -380,7 +380,7 @@ export class Installation implements ChangeMaker {
   #known({ staged, source }: Pick<Data, 'staged' | 'source'>): UnderWay {
     const known = this.#underWay.get(staged);
     if (known) return known;
-    // What was staged is swept when the Core starts; a change that had not come further is undone then.
+    // Staged files are swept when the Core starts; a change that had not come further is undone then.
     throw new CoreError('CANCELLED', { what: `the installation of ${source}`, reason: 'it was cut off' });
   }
 

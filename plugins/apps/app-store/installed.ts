@@ -16,7 +16,7 @@ export interface AppVersion {
   readonly signer?: string;
 }
 
-/** What ran before, with what belongs to it. */
+/** Former version, with its data. */
 export interface FormerVersion extends AppVersion {
   /** The answers of the owner as they were. */
   readonly consents: readonly Consent[];

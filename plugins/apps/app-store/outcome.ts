@@ -1,4 +1,4 @@
-/** What is asked of the store, and what it answers. */
+/** Requests to the store, and its answers. */
 
 import type { Tree } from '@device-core/plugin-api/inside/packages';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
@@ -13,7 +13,7 @@ export interface StoreConfig extends TrustPolicy {
   readonly lastUid: number;
   readonly retainDays: number;
   readonly consentMs: number;
-  /** Where programs of a runtime are looked for. */
+  /** Folders in which programs of a runtime are looked for. */
   readonly path: string;
 }
 
@@ -55,7 +55,7 @@ export interface Outcome {
 
 export interface Admitted {
   readonly entry: AppEntry;
-  /** What of its data has to be done before it runs. */
+  /** Work on its data that precedes its start. */
   readonly migration: 'none' | 'copy';
   readonly outcome: Outcome;
 }

@@ -7,7 +7,7 @@ import type { StoreConfig } from './outcome.ts';
 import type { PackageStore } from './store.ts';
 import type { Uploads } from './uploads.ts';
 
-/** What every change of an app needs of the device. The optional services come and go. */
+/** Parts of the device that every change of an app needs. The optional services come and go. */
 export interface Parts {
   readonly store: PackageStore;
   readonly apps: Apps;

@@ -4,7 +4,7 @@ import { CoreError } from '@device-core/plugin-api';
 import { type AppStatus, stateText } from '@device-core/plugin-api/services/apps';
 import type { Parts } from './parts.ts';
 
-/** What an app says of its own health is asked for so often. */
+/** Milliseconds between two questions for the health of an app. */
 const LOOK_MS = 2_000;
 const TROUBLED: readonly string[] = ['backoff', 'failed', 'quarantined'];
 const LAST_LINES = 12;

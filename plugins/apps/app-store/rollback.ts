@@ -12,7 +12,7 @@ export interface RollbackData extends ChangeData {
   readonly to: AppEntry;
 }
 
-/** What a rollback would write. Throws APP_NOT_FOUND, APP_CONFLICT. */
+/** Line that a rollback would write. Throws APP_NOT_FOUND, APP_CONFLICT. */
 export function beforeOf(app: string, from: AppEntry | undefined): RollbackData {
   if (!from) throw new CoreError('APP_NOT_FOUND', { app });
   const { former } = from;

@@ -27,7 +27,7 @@ export interface StoreParts {
   readonly config: StoreConfig;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Who keeps the data of apps from the Core, while it is there. */
+  /** Supervisor that keeps the data of apps from the Core, while it is there. */
   readonly supervisor: () => Pick<AppSupervisor, 'release' | 'sweep'> | undefined;
 }
 
@@ -179,7 +179,7 @@ export class PackageStore implements AppStore {
   /** Removes code that no entry names and copies that are too old. */
   tidy(): Promise<void> {
     return this.state.serial(async () => {
-      // What is not in a list that cannot be read is not therefore left over.
+      // A folder missing in an unreadable list is not left over.
       if (this.state.newer) return;
       try {
         await this.code.sweep(this.installed.apps);

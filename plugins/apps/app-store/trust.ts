@@ -1,4 +1,4 @@
-/** Whose apps this device takes. A key speaks for its ids only, and up to its class. */
+/** Signers whose apps this device takes. A key speaks for its ids only, and up to its class. */
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -83,7 +83,7 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   return { entry, outcome, news };
 }
 
-/** Of a version that lies here; undefined where it cannot be read, and then nothing counts as granted. */
+/** Manifest of a version that lies here; undefined where it cannot be read, and then nothing counts as granted. */
 async function manifestOf(
   id: string,
   version: InstalledVersion,

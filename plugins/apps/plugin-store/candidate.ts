@@ -29,7 +29,7 @@ const QUICK = {
   keywords: SCHEMA_WORDS,
 };
 
-/** Of manifests: compiled at the first package. */
+/** Validator of manifests: compiled at the first package. */
 let validator: ValidateFunction | undefined;
 
 /** Milliseconds that the schema of a package may take. */

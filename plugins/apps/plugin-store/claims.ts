@@ -1,4 +1,4 @@
-/** What a package claims beyond running by itself: shown before it is installed, and granted by whoever installs it. */
+/** Claims of a package beyond running by itself: shown before the install, and granted by the caller of it. */
 import { createHash } from 'node:crypto';
 import { type CapabilityId, CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
 import { rightTo } from '@device-core/plugin-api/inside/consent';
@@ -61,7 +61,7 @@ export interface News {
   readonly claim?: ActClaim;
 }
 
-/** What of it was not granted to the version before, one sentence each. */
+/** Claims that were not granted to the version before, one sentence each. */
 export function beyond(claims: Claims, former: Claims | undefined): readonly string[] {
   return newsOf(claims, former).map(({ does }) => does);
 }

@@ -12,7 +12,7 @@ interface HealthSources {
   readonly state: InstalledState;
   readonly config: StoreConfig;
   readonly place: string;
-  /** What could not be done at the start. */
+  /** Failures of the start. */
   readonly faults: readonly string[];
 }
 

@@ -20,7 +20,7 @@ const STEPS = [
   { name: 'start', summary: 'starting' },
 ] as const;
 
-/** What is known of one that is under way in this run of the Core. */
+/** State of one that is under way in this run of the Core. */
 interface UnderWay {
   readonly candidate: Candidate;
   readonly admitted: Admitted;
@@ -121,7 +121,7 @@ export class Installation implements ChangeMaker {
   async #known(change: string, request: InstallRequest): Promise<UnderWay> {
     const known = this.#underWay.get(change);
     if (known) return known;
-    // What was staged is swept when the Core starts; a change that had not come further is undone then.
+    // Staged files are swept when the Core starts; a change that had not come further is undone then.
     throw new CoreError('CANCELLED', { what: `the installation of ${request.source}`, reason: 'it was cut off' });
   }
 

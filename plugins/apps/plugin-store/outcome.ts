@@ -1,4 +1,4 @@
-/** What is asked of the store, and what it answers. */
+/** Requests to the store, and its answers. */
 import { type Isolation, maybe, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, InstalledVersion } from '@device-core/plugin-api/inside/installed';
 import type { Claims, News } from './claims.ts';
@@ -33,7 +33,7 @@ export interface Outcome {
   readonly version: string;
   /** Version that ran before. */
   readonly former?: string;
-  /** What runs now; absent where nothing of it does. */
+  /** Version that runs now; absent where none does. */
   readonly running?: Running;
   readonly hash: string;
   readonly isolation: Isolation;
@@ -41,13 +41,13 @@ export interface Outcome {
   /** All that it claims, and what names this package with these claims. */
   readonly claims: Claims;
   readonly digest: string;
-  /** What of it the version before did not have. */
+  /** Claims that the version before did not have. */
   readonly added: readonly string[];
   /** Fingerprint of the key that signed it. */
   readonly signer?: string;
 }
 
-/** What the kernel runs of a plugin, whatever was asked for. */
+/** Version and level that the kernel runs, which may differ from the request. */
 export interface Running {
   readonly version: string;
   readonly state: PluginState;

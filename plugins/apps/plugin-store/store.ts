@@ -117,7 +117,7 @@ export class PluginStore {
     });
   }
 
-  /** What a sweep leaves there, by the change that needs it. */
+  /** Folders that a sweep leaves there, by the change that needs it. */
   spare(change: string, paths: readonly string[]): void {
     this.#files.spare(change, paths);
     if (paths.length === 0) this.#files.spare(`${change} in its place`, []);
@@ -224,7 +224,7 @@ export class PluginStore {
   }
 
   /**
-   * What a rollback would write: what ran before one on probation, else the last one that was proven. Throws
+   * Line that a rollback would write: the version before one on probation, else the last one that was proven. Throws
    * PLUGIN_NOT_FOUND, PLUGIN_CONFLICT.
    */
   before(id: string): { readonly from: InstalledPlugin; readonly to: InstalledPlugin } {
@@ -262,7 +262,7 @@ export class PluginStore {
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
       const { probation: _, former, ...proven } = plugin;
       const { plugins, rolledBack } = this.installed;
-      // What ran before is kept for a rollback where nothing proven is.
+      // The former version is kept for a rollback where nothing proven is.
       const entry = former && !proven.lastGood ? { ...proven, lastGood: versionOf(former) } : proven;
       const newer = (rolledBack[id]?.at ?? 0) >= installedAt;
       await this.#parts.state.write({
@@ -308,7 +308,7 @@ export class PluginStore {
     throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...maybe({ running }) });
   }
 
-  /** What becomes of a plugin that a start of the Core is about to start. */
+  /** Fate of a plugin that a start of the Core is about to start. */
   async #settled(id: string): Promise<Running | undefined> {
     const { clock, signal } = this.#parts;
     for (let left = SETTLED_MS; left > 0; left -= LOOK_MS) {
@@ -333,7 +333,7 @@ export class PluginStore {
     return outcome;
   }
 
-  /** What the kernel runs of it now, whatever was asked for; undefined where it is not in the set. */
+  /** Version that the kernel runs now, which may differ from the request; undefined where it is not in the set. */
   async running(id: string): Promise<Running | undefined> {
     const status = await this.#status(id);
     if (!status) return undefined;
@@ -357,7 +357,7 @@ export class PluginStore {
     throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
   }
 
-  /** Whoever asks may write any word, `constructor` among them. */
+  /** A caller may write any word, `constructor` among them. */
   #entry(id: string): InstalledPlugin | undefined {
     const { plugins } = this.installed;
     return Object.hasOwn(plugins, id) ? plugins[id] : undefined;
@@ -374,7 +374,7 @@ export class PluginStore {
   }
 
   async #sweep(): Promise<void> {
-    // What is not in a list that cannot be read is not therefore left over.
+    // A folder missing in an unreadable list is not left over.
     if (this.#parts.state.newer) return;
     try {
       await this.#files.sweep(this.installed.plugins);

@@ -1,4 +1,4 @@
-/** What is on the disk has to be what was installed, and what was installed signed as the SKU asks for. */
+/** Files on the disk equal those that were installed, and their signature is as the SKU asks. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
@@ -36,7 +36,7 @@ export async function signerOf(
   }
 }
 
-/** What an installed plugin is held against. */
+/** Facts against which an installed plugin is checked. */
 export interface Verification {
   /** Folder of all installed plugins. */
   readonly place: string;

@@ -69,7 +69,7 @@ export class Tokens {
 
   /**
    * Compares with every token in constant time, so that the time tells neither how near a guess was nor whose it is.
-   * Whose it is is asked each time; `connection`, one object for each, spares the hash alone.
+   * The owner is looked up each time; `connection`, one object for each, spares the hash alone.
    */
   ownerOf(token: string, connection?: object): TokenOwner | undefined {
     const shown = connection && this.#shown.get(connection);

@@ -10,7 +10,7 @@ interface OperationsConfig {
   readonly validateResults?: boolean;
 }
 
-/** Where this plugin came after the device had become ready, nobody tells it so. */
+/** A plugin that starts after the device became ready gets no message of it. */
 const READY_AT_THE_LATEST_MS = 3_000;
 
 export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>({

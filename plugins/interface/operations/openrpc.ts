@@ -39,7 +39,7 @@ function describeMethod(operation: OperationInfo): object {
   };
 }
 
-/** What a client needs to call it over REST. */
+/** Binding that a client needs to call it over REST. */
 function bindingOf({ method, path, bare }: RestBinding): object {
   return { method, path, ...(bare ? { bare } : {}) };
 }

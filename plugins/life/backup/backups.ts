@@ -24,7 +24,7 @@ export interface Made {
 }
 
 export const PART_BYTES = 128 << 10;
-/** Of uploads that wait, and of backups that were made: the oldest goes. */
+/** Most uploads that wait, and most backups that were made: the oldest goes. */
 const MOST = 2;
 
 export interface BackupParts {
@@ -166,7 +166,7 @@ export class Backups {
     await rm(join(this.#folder, id), { force: true });
   }
 
-  /** What a former Core left is of no use to anybody. */
+  /** Files that a former Core left are of no use. */
   async #room(): Promise<void> {
     await makeFolder(this.#folder);
     for (const name of await readdir(this.#folder))

@@ -67,7 +67,7 @@ export async function readFormer(reader: ByteReader, passphrase: string | undefi
   return seen.length;
 }
 
-/** Who gives a passphrase expects a seal: without this check, a forged backup without one could be handed over. */
+/** A passphrase expects a seal: without this check, a forged backup without one could be handed over. */
 async function keysFor({ salt }: FormerHead, passphrase: string | undefined): Promise<Keys | undefined> {
   if (salt === undefined && passphrase === undefined) return undefined;
   if (salt === undefined) throw invalid('it was not sealed: it is taken without a passphrase alone');

@@ -37,7 +37,7 @@ interface Given {
 export function backupOperations(parts: Parts): readonly Operation<never, unknown>[] {
   const { device, backups } = parts;
   const passphraseOf = ({ passphrase }: Given) => passphrase?.replace(/\r?\n$/, '') || undefined;
-  /** What was ordered is done at the next start, whoever makes it. */
+  /** The order is carried out at the next start. */
   const restart = async () => {
     const machine = parts.machine();
     if (!machine) return { restarts: false, reason: 'nobody here can restart the Core' };
@@ -75,8 +75,8 @@ export function backupOperations(parts: Parts): readonly Operation<never, unknow
     description:
       'Settings, apps and their data as one file, to be fetched with `system.backupPart`. An app is stopped while its data are copied, and started again. ' +
       `An app with more than ${BACKUP_LIMITS.app.bytes >> 20} MiB or ${BACKUP_LIMITS.app.entries} files and folders is left out and named, and so is one that finds no room. ` +
-      'It is a plain tar. With a passphrase it holds secrets, too, and is sealed as a file of age; ' +
-      'without one files that may hold secrets are left out and named.',
+      'It is a plain tar. With a passphrase it holds secrets, too, and is sealed as a file of age. ' +
+      'Without one, files that may hold secrets are left out and named.',
     capability: 'system.backup',
     params: exactly({ passphrase: PASSPHRASE }, []),
     result: exactly({

@@ -5,7 +5,10 @@ import { type PluginManifest, type StateForms, stateOf } from '@device-core/plug
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { KEPT } from '@device-core/plugin-api/pending-state';
 
-/** What is no state: it is made again, or is about this run alone. Keys of browsers: one that was revoked since must not be back. */
+/**
+ * Paths that are no state: they are made again, or concern this run alone. Keys of browsers: one that was revoked since
+ * must not be back.
+ */
 const LEFT_OUT =
   /^(log|uploads|changes|backups|outbox|browsers)(\/|$)|^apps\/[^/]+\/(cache|\.former-[^/]+)(\/|$)|^app-store\/uploads(\/|$)|\.tmp$/;
 /**
@@ -13,7 +16,7 @@ const LEFT_OUT =
  * was said of them has hashes of them, and those of plugins lie beside the list of what was installed.
  */
 const SECRET = /^(apps\/[^/]+\/)?config\.|^plugins\/(settings\.json|installed\.yaml)|(^|\/)(secrets|keys)\//;
-/** What an app writes itself. */
+/** Files that an app writes itself. */
 const DATA = /^apps\/([^/]+)\/data$/;
 const MAX_DEPTH = 64;
 const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;

@@ -15,12 +15,12 @@ import { refused } from './places.ts';
 /** A vault that was sealed with the key of a device. */
 const VAULT = 'secrets/vault.json';
 const OTHER_KEY = 'only the device that made the backup can open them';
-/** What an app keeps to itself. */
+/** Folders that an app keeps to itself. */
 const DATA = /^(apps\/[^/]+\/data)\//;
 
 export interface Restoring {
   readonly device: DeviceInfo;
-  /** What this Core reads and writes. */
+  /** Forms that this Core reads and writes. */
   readonly forms: Readonly<Record<string, StateForms>>;
   readonly signal: AbortSignal;
   /** Seals the secrets of a backup with the key of this device. */

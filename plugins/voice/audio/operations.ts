@@ -157,7 +157,7 @@ export function audioOperations(audio: Audio, capabilities: Capabilities): reado
   };
   const state: Operation<never, AudioState> = {
     name: 'audio.state',
-    summary: 'Who hears the microphone, who plays, volume and mute',
+    summary: 'Listeners of the microphone, players, volume and mute',
     description: 'Visible to all callers, so that listening is never secret.',
     params: exactly({}),
     result: exactly(

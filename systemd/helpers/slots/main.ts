@@ -1,6 +1,7 @@
 /**
- * Writer of slots and boot record as root, for the Core, which is not. It takes only files from lists that it verified itself, and chooses the
- * slot that starts (docs/adr/0127). systemd starts it with its socket; it ends after a minute without a request.
+ * Writer of slots and boot record as root, for the Core, which is not. It takes only files from lists that it verified
+ * itself, and chooses the slot that starts (docs/adr/0127). systemd starts it with its socket; it ends after a minute
+ * without a request.
  *
  *   node main.ts SERVICE
  */

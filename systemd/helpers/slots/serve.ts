@@ -17,8 +17,8 @@ const MOST_CALLERS = 8;
 type Answer = (line: string, heeding: Heeding) => Promise<SlotAnswer>;
 
 /**
- * A connection is one request, lines of progress and one answer. Requests are heeded in their order; while a slot is written others are heeded, too.
- * A closed connection ends its staging. Resolves after `idleMs` without a request.
+ * A connection is one request, lines of progress and one answer. Requests are heeded in their order; while a slot is
+ * written others are heeded, too. A closed connection ends its staging. Resolves after `idleMs` without a request.
  */
 export async function serve(
   server: Server,

@@ -115,7 +115,7 @@ const FORGED: readonly Case[] = [
   ['a path that leads up', () => tar([file('state/../../etc/xyz', 'x')]), /leads elsewhere/],
   ['an absolute path', () => tar([file('/etc/xyz', 'x')]), /no part of a backup/],
   ['an absolute path below the state', () => tar([file('state//etc/xyz', 'x')]), /leads elsewhere/],
-  ['a path of what is no state', () => tar([file('state/update/x', 'x')]), /no state/],
+  ['a path outside of the state', () => tar([file('state/update/x', 'x')]), /no state/],
   ['a member of its own', () => tar([file('more', 'x')]), /no part of a backup/],
   ['a path that comes twice', () => tar([FINE, FINE]), /comes twice/],
   ['a path in other letters', () => tar([FINE, file('state/audio/STATE.json', '')]), /comes twice/],
@@ -206,8 +206,8 @@ describe('a restoration touches nothing and refuses', { timeout: 300_000 }, () =
   it('no passphrase', () => refuses(['', made, /needs its passphrase/], {}));
 });
 
-describe('what a test forges', () => {
-  it('is taken where nothing is wrong with it', async () => {
+describe('a forged archive', () => {
+  it('without a fault is taken', async () => {
     for (const [bytes, params] of [
       [tar([FINE]), {}],
       [await sealed(tar([FINE])), PHRASE],

@@ -1,4 +1,4 @@
-/** What a package claims, as the operator sees it, and the question whether it may have that. */
+/** Claims of a package as the operator sees them, and the question for a yes. */
 import { EXIT, Failure, type ProgramAnswer, type ProgramOutput, saysYes } from '@device-core/plugin-api/program';
 
 export interface Unaccepted {

@@ -79,7 +79,7 @@ export const program = defineProgram<Args>({
   },
 });
 
-/** What it may do beyond running by itself. */
+/** Rights beyond running by itself. */
 function granted({ claims: { capabilities, files, services, taps } }: Outcome): readonly string[] {
   const list = (name: string, items: readonly string[]) => (items.length > 0 ? [`${name} ${items.join(', ')}`] : []);
   return [

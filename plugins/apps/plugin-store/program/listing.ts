@@ -1,4 +1,4 @@
-/** What was installed, as the Core tells it. */
+/** Installed plugins, as the Core lists them. */
 import { cell, Failure, type ProgramAnswer, type ProgramClient } from '@device-core/plugin-api/program';
 
 /** The Core answers when the plugin runs, or what it replaced runs again. */
@@ -40,7 +40,7 @@ export async function unlessMissing(answer: Promise<ProgramAnswer>): Promise<Pro
   }
 }
 
-/** What is to be said of plugins that were installed, by id. */
+/** Remarks on installed plugins, by id. */
 export function storeRemarks({ plugins, rolledBack }: Listing): ReadonlyMap<string, string> {
   const remarks = new Map<string, string>();
   for (const { id, state, probationEndsAt = 0 } of plugins) {

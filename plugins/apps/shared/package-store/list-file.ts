@@ -11,7 +11,7 @@ import {
 import { LIST_FORM, type ListRead, readList } from '@device-core/plugin-api/inside/installed';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 
-/** What the two lists differ in. */
+/** Differences of the two lists. */
 export interface ListKind<T> {
   readonly noun: 'app' | 'plugin';
   /** Comment at the top of the file. */
@@ -19,7 +19,7 @@ export interface ListKind<T> {
   readonly nothing: T;
   /** Mode of the folder that it lies in. */
   readonly mode?: number;
-  /** What follows where neither the list nor its copy can be read. */
+  /** Consequence where neither the list nor its copy can be read. */
   readonly lost: string;
   /** Work on the list that may wait; without it all may. */
   readonly mostWaiting?: number;

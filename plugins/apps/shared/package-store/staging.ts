@@ -13,7 +13,7 @@ import {
   unpack,
 } from '@device-core/plugin-api/inside/packages';
 
-/** What may be a package of this kind. */
+/** Forms of a package of this kind. */
 export interface SourceKind {
   /** Names of files that are taken. */
   readonly name?: RegExp;

@@ -10,7 +10,7 @@ const STAGING = '.staging';
 
 type Version = Parameters<typeof versionFolder>[0];
 
-/** What the files of apps and those of plugins differ in. */
+/** Differences between the files of apps and those of plugins. */
 export interface FilesKind<E> {
   readonly format: 'APP_PACKAGE' | 'PLUGIN_PACKAGE';
   /** Mode of the folder of a package. */
@@ -47,7 +47,7 @@ export class VersionFiles<E> {
     return join(this.#place, id, versionFolder(version));
   }
 
-  /** What a sweep leaves there for this change; nothing more with an empty list. */
+  /** Folders that a sweep leaves there for this change; nothing more with an empty list. */
   spare(change: string, paths: readonly string[]): void {
     if (paths.length === 0) this.#spared.delete(change);
     else this.#spared.set(change, paths);

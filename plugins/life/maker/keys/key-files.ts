@@ -1,7 +1,7 @@
 /**
  * Keys of a product, in a folder of their own. Each has a name and up to two files: `<name>.pub` says what the key is,
  * and one of `<name>.key` (PEM, sealed by a passphrase) and `<name>.signer` (a command that signs) says how it signs.
- * Who has the public part alone can check and not sign.
+ * A holder of the public part alone can check and not sign.
  */
 
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';

@@ -1,4 +1,4 @@
-/** What the Core tells of plugins, as far as these pages show it. */
+/** Answers of the Core about plugins, as far as these pages show it. */
 import type { Answers } from '../core/answers.ts';
 export type PluginState = Plugin['state'];
 

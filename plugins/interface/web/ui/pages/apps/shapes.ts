@@ -1,4 +1,4 @@
-/** What the Core says of apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
 import type { Answers } from '../../core/answers.ts';
 
 export interface AppStatus {

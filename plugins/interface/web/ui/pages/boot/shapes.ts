@@ -1,4 +1,4 @@
-/** What the Core says of its start. Without a boot loader there are `loader`, `why`, `safe` and what can be done. */
+/** Answer of the Core about its start. Without a boot loader there are `loader`, `why`, `safe` and what can be done. */
 import type { Answers } from '../../core/answers.ts';
 export type Slot = NonNullable<NonNullable<Status['slots']>[SlotName]>;
 

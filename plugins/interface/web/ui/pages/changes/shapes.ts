@@ -1,4 +1,4 @@
-/** What the Core says of a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
+/** Answer of the Core about a change that takes long or can be undone. Times are milliseconds since the Unix epoch. */
 import type { Answers } from '../../core/answers.ts';
 export type Change = Answers['changes.list']['changes'][number];
 export type ChangeState = Change['state'];

@@ -2,7 +2,7 @@ import type { Answers } from '../../core/answers.ts';
 import { api } from '../../core/api.ts';
 import type { Ask } from '../apps/shapes.ts';
 
-/** What `GET /refusals` says of one. Times are milliseconds since the Unix epoch. */
+/** One refusal in the answer of `GET /refusals`. Times are milliseconds since the Unix epoch. */
 export type Refusal = Answers['system.refusals']['refusals'][number];
 
 /** The claim of the app that covers the refused capability: the same, or one that contains it. */

@@ -1,4 +1,4 @@
-/** What the Core answers to this page. */
+/** Answers of the Core to this page. */
 import type { Answers } from '../../core/answers.ts';
 
 export type DisplayState = Answers['display.state'];

@@ -1,4 +1,4 @@
-/** What the Core says of telemetry. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about telemetry. Times are milliseconds since the Unix epoch. */
 import type { Answers } from '../../core/answers.ts';
 export type Queue = Answers['outbox.list']['queues'][number];
 

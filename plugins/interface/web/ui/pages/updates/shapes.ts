@@ -1,4 +1,4 @@
-/** What the Core says of updates. Times are milliseconds since the Unix epoch. */
+/** Answers of the Core about updates. Times are milliseconds since the Unix epoch. */
 import type { Answers } from '../../core/answers.ts';
 export type State = Status['state'];
 
