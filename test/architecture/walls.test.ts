@@ -207,7 +207,7 @@ test('the kernel stays small', () => {
   assert.ok(core <= 3_050, `lifecycle, bus, hooks and scopes have ${core} lines`);
   assert.ok(count('kernel/isolation/**/*.ts') <= 3_250, 'kernel/isolation is too long');
   assert.ok(count('kernel/init/**/*.ts') <= 560, 'kernel/init is too long');
-  assert.ok(count('kernel/walls/**/*.ts') <= 1_000, 'kernel/walls is too long');
+  assert.ok(count('kernel/walls/**/*.ts') <= 1_050, 'kernel/walls is too long');
 });
 
 test('no file has more than 500 lines', () => {
