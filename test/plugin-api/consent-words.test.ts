@@ -16,6 +16,7 @@ import {
   rightIn,
   yesTo,
 } from '@device-core/plugin-api/inside/consent';
+import { contractIds, contractOf } from '@device-core/plugin-api/inside/contracts';
 import fc from 'fast-check';
 import { runs } from '../fixtures/runs.ts';
 
@@ -135,6 +136,15 @@ describe('a right is a sentence', () => {
     assert.equal(claimIn('de', { kind: 'constructor', name: 'x', summary: 'in English' }), 'In English');
     assert.equal(actIn('de', { operation: 'constructor', act: 'in English' }), 'In English');
   });
+});
+
+describe('a powerful service is a sentence', () => {
+  for (const service of contractIds().filter((id) => contractOf(id)?.access === 'powerful'))
+    it(service, () => {
+      const summary = `${contractOf(service)?.does} (service ${service})`;
+      const said = LANGUAGES.map((language) => claimIn(language, { kind: 'service', name: service, summary }));
+      assert.equal(new Set(said).size, 3, said.join('; '));
+    });
 });
 
 describe('an act is a sentence', () => {

@@ -43,6 +43,8 @@ interface Vocabulary {
   readonly sole: string;
   /** By kind of what no capability names. */
   readonly claims: Readonly<Record<string, string>>;
+  /** By powerful service (docs/reference/services.md). */
+  readonly services: Readonly<Record<string, string>>;
   /** By operation; a part in brackets is left out where its param is. */
   readonly acts: Readonly<Record<string, string>>;
 }
@@ -127,6 +129,37 @@ const de: Vocabulary = {
     writes: 'Schreiben: {name}',
     service: 'Den Dienst {name} im Namen des Core benutzen',
     tap: 'An {name} für alle teilnehmen',
+  },
+  services: {
+    apps: 'Apps und alle ihre Dateien steuern',
+    audio: 'Das Mikrofon hören und Ton abspielen',
+    'audio-device': 'Mikrofon und Lautsprecher statt des Core bedienen',
+    bridge: 'Die IO-Bridge steuern',
+    'bridge-port': 'Statt des Core mit der IO-Bridge sprechen',
+    can: 'Jeden CAN-Bus benutzen',
+    config: 'Einstellungen des Geräts und der Apps ändern',
+    display: 'Über allem zeichnen und Berührungen darauf sehen',
+    'echo-canceller': 'Das Mikrofon und alles Gespielte hören',
+    endpoints: 'Alle Endpunkte der IO-Bridge benutzen',
+    functions: 'Funktionen von Apps im eigenen Namen aufrufen',
+    gpio: 'Jede GPIO-Leitung benutzen',
+    i2c: 'Jeden I2C-Bus benutzen',
+    inputs: 'Berührungen und Tasten senden, als täte es ein Mensch',
+    intents: 'Auf Sätze antworten, die Menschen sagen',
+    network: 'Netzwerken beitreten',
+    nfc: 'NFC-Tags lesen',
+    notifications: 'Die Mitteilungen der Apps lesen',
+    panel: 'Auf der ganzen Anzeige zeichnen, auch über Fragen',
+    pio: 'Programme an Pins ausführen',
+    prompts: 'Menschen fragen',
+    renderers: 'Alles zeichnen, was gezeigt wird, auch Fragen',
+    secrets: 'Eigene Geheimnisse aufbewahren',
+    speech: 'Hören, was Menschen sagen, und zu ihnen sprechen',
+    spi: 'Jeden SPI-Bus benutzen',
+    timers: 'Timer steuern',
+    uart: 'Jede serielle Leitung benutzen',
+    voice: 'Mit der Stimme des Geräts zu Menschen sprechen',
+    'wall-time': 'Die Zeitzone setzen',
   },
   acts: {
     'apps.install': 'Eine App installieren',
@@ -227,6 +260,37 @@ const fr: Vocabulary = {
     service: 'Utiliser le service {name} au nom du Core',
     tap: 'Participer à {name} pour tous',
   },
+  services: {
+    apps: 'Gérer les applications et tous leurs fichiers',
+    audio: 'Écouter le micro et jouer du son',
+    'audio-device': 'Prendre la place du Core au micro et au haut-parleur',
+    bridge: 'Commander le pont d’E/S',
+    'bridge-port': 'Parler au pont d’E/S à la place du Core',
+    can: 'Utiliser tous les bus CAN',
+    config: 'Modifier les réglages de l’appareil et des applications',
+    display: 'Dessiner par-dessus tout et voir les touchers',
+    'echo-canceller': 'Écouter le micro et tout ce qui est joué',
+    endpoints: 'Utiliser tous les points d’accès du pont d’E/S',
+    functions: 'Appeler en son propre nom les fonctions des applications',
+    gpio: 'Utiliser toutes les lignes GPIO',
+    i2c: 'Utiliser tous les bus I2C',
+    inputs: 'Envoyer touchers et touches comme une personne',
+    intents: 'Répondre aux phrases que l’on dit',
+    network: 'Se connecter à des réseaux',
+    nfc: 'Lire des étiquettes NFC',
+    notifications: 'Lire les messages des applications',
+    panel: 'Dessiner sur tout l’écran, même sur les questions',
+    pio: 'Exécuter des programmes sur des broches',
+    prompts: 'Poser des questions aux gens',
+    renderers: 'Dessiner tout ce qui s’affiche, questions comprises',
+    secrets: 'Garder ses propres secrets',
+    speech: 'Entendre ce que l’on dit et parler',
+    spi: 'Utiliser tous les bus SPI',
+    timers: 'Gérer les minuteurs',
+    uart: 'Utiliser toutes les lignes série',
+    voice: 'Parler aux gens avec la voix de l’appareil',
+    'wall-time': 'Régler le fuseau horaire',
+  },
   acts: {
     'apps.install': 'Installer une application',
     'apps.update': 'Mettre à jour l’application {id}',
@@ -290,7 +354,10 @@ export function actIn(language: string, { operation = '', names = {}, act }: Act
 
 /** A right that no capability names, as a sentence. */
 export function claimIn(language: string, { kind, name, summary }: ClaimWords): string {
-  const template = memberOf(vocabularyOf(language)?.claims, kind);
+  const words = vocabularyOf(language);
+  const service = kind === 'service' ? memberOf(words?.services, name) : undefined;
+  if (service !== undefined) return service;
+  const template = memberOf(words?.claims, kind);
   return capital(template === undefined ? summary : filled(template, () => name));
 }
 
