@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, CoreError, type PluginDefinition, reasonOf, spentText } from '@device-core/plugin-api';
 import { isLiveChange } from '@device-core/plugin-api/inside/manifest-check';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
 import { type Difference, differenceOf } from './graph.ts';

@@ -2,8 +2,8 @@
 import { type Dirent, constants as fs } from 'node:fs';
 import { type FileHandle, open, opendir, readFile } from 'node:fs/promises';
 import { type PluginManifest, type StateForms, stateOf } from '@device-core/plugin-api';
+import { KEPT } from '@device-core/plugin-api/inside/pending-state';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { KEPT } from '@device-core/plugin-api/pending-state';
 
 /** What is no state: it is made again, or is about this run alone. Keys of browsers: one that was revoked since must not be back. */
 const LEFT_OUT =

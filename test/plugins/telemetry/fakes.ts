@@ -10,7 +10,7 @@ import type {
   Queued,
   QueueState,
   Sent,
-} from '@device-core/plugin-api/telemetry';
+} from '@device-core/plugin-api/inside/services/outbox';
 
 type Send = (batch: readonly Queued[], signal: AbortSignal) => Promise<Sent>;
 

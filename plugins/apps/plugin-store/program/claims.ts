@@ -1,5 +1,7 @@
 /** What a package claims, as the operator sees it, and the question whether it may have that. */
-import { EXIT, Failure, type ProgramAnswer, type ProgramOutput, saysYes } from '@device-core/plugin-api/program';
+
+import { saysYes } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, type ProgramAnswer, type ProgramOutput } from '@device-core/plugin-api/program';
 
 export interface Unaccepted {
   readonly plugin: string;
