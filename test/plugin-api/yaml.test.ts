@@ -18,7 +18,7 @@ describe('YAML that people write', () => {
         ),
       )
       .sort();
-    assert.deepEqual(readers, ['plugin-api/kits/yaml.ts', 'plugins/state/config/document.ts']);
+    assert.deepEqual(readers, ['plugin-api/inside/yaml.ts', 'plugins/state/config/document.ts']);
   });
 
   it('is a value that knows its lines', () => {
