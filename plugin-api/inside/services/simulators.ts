@@ -1,4 +1,4 @@
-/** The hand on simulated services of the device: a state set here holds until the next. Each throws UNAVAILABLE where the service is a real one. */
+/** Simulators of services of the device. */
 import { serviceRef } from '../../contract/service-ref.ts';
 import type { NetworkState } from '../../services/network.ts';
 import type { PowerState } from '../../services/power.ts';
