@@ -11,7 +11,7 @@ import {
   touches,
   unknownCapability,
 } from '@device-core/plugin-api';
-import type { Grants, Refusal } from '@device-core/plugin-api/services/grants';
+import type { Grants, Refusal } from '@device-core/plugin-api/inside/services/grants';
 
 const REFUSALS = 256;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */

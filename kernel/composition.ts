@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
+import type { SkuChange } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 import type { KernelParts } from './host.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { PluginEntry, Resolve, Resolved } from './resolved.ts';

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { type Clock, CoreError, type PluginDefinition, type ServiceRef } from '@device-core/plugin-api';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
+import type { LogControl } from '@device-core/plugin-api/inside/services/log-control';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { Device, DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
-import type { Launcher } from '@device-core/plugin-api/services/launcher';
-import type { LogControl } from '@device-core/plugin-api/services/log-control';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { type BusOptions, EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
 import { systemClock } from './clock.ts';

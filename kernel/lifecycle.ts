@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, CoreError, type PluginDefinition, reasonOf, spentText } from '@device-core/plugin-api';
 import { isLiveChange } from '@device-core/plugin-api/inside/manifest-check';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
+import type { Elsewhere } from './elsewhere.ts';
 import { type Difference, differenceOf } from './graph.ts';
 import { type KernelParts, PluginRun } from './host.ts';
 import { EndedWith } from './isolation/launched.ts';
@@ -13,11 +14,6 @@ import type { Watch } from './usage/watch.ts';
 
 type LiveChange = { readonly record: PluginRecord; readonly next: PluginEntry };
 const STILL_RUNS = 'its former start still runs';
-
-/** A definition that stands for a plugin in a worker or process; its lost time is counted as afterOwnTime() does. */
-export interface Elsewhere {
-  lostMs(): number;
-}
 
 /**
  * The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and

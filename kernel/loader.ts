@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { CoreError, type PluginDefinition, type PluginSource, reasonOf } from '@device-core/plugin-api';
+import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { Launcher } from '@device-core/plugin-api/services/launcher';
 import type { IsolatedOptions } from './isolation/isolated.ts';
 
 export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'threads'> & {

@@ -7,7 +7,7 @@ import {
   type PluginDefinition,
   type PluginState,
 } from '@device-core/plugin-api';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { dependentsOf } from './graph.ts';
 import type { KernelParts, PluginRun } from './host.ts';
 import { graphNode, type PluginEntry } from './resolved.ts';

@@ -2,7 +2,7 @@ import type { CallbackKind, Clock, Logger, Scope, Within } from '@device-core/pl
 import { CoreError } from '@device-core/plugin-api';
 import { PluginClock, systemClock } from './clock.ts';
 import { limited, outcome } from './deadline.ts';
-import { RemoteCall } from './isolation/remote/remote-call.ts';
+import { isRemote } from './remote-mark.ts';
 import { UntilIterator } from './until.ts';
 import { type PluginMeter, UsageBoard } from './usage/usage.ts';
 
@@ -61,7 +61,7 @@ export class PluginScope implements Scope, AsyncDisposable {
   use<T extends Disposable | AsyncDisposable>(label: string, resource: T): T {
     const release = () =>
       Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]();
-    this.#add({ label, release, remote: resource instanceof RemoteCall });
+    this.#add({ label, release, remote: isRemote(resource) });
     return resource;
   }
 

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { CoreError, FOR_USER, type ServiceUser } from '@device-core/plugin-api';
-import { satisfies } from '@device-core/plugin-api/kits/versions';
+import { satisfies } from '@device-core/plugin-api/inside/versions';
 import type { PluginScope } from './scope.ts';
 import { viewFor } from './usage/usage.ts';
 

@@ -1,5 +1,5 @@
 /** Addresses that hold a password, `https://user:word@host/`. Pure. */
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 
 const ADDRESS = /[a-z][a-z0-9+.-]{0,20}:\/\/[^\s/?#@:]{0,256}:[^\s/?#@]{1,256}@/i;
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { reasonOf, settlesWithin } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
 import { systemClock } from '../clock.ts';
 import type { Kernel } from '../kernel.ts';
 import type { Resolved } from '../resolved.ts';

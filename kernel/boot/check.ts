@@ -18,11 +18,11 @@ import { type InstalledLine, installedLines, readInstalled } from '@device-core/
 import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
 import { foreignNames, reservedNames } from '@device-core/plugin-api/inside/own-names';
 import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
+import type { PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
-import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
-import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
+import { isRange, isVersion, satisfies } from '@device-core/plugin-api/inside/versions';
+import { schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { provideDenied, useDenied } from '../isolation/border.ts';
 import {
   graphNode,

@@ -3,7 +3,7 @@
 import type { SkuManifest } from '@device-core/plugin-api';
 import { flagFault } from '@device-core/plugin-api/flag-declaration';
 import type { SkuPlace } from '@device-core/plugin-api/inside/sku-family';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
 import type { PluginEntry } from '../resolved.ts';
 import { shown } from './manifests.ts';

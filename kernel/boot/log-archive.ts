@@ -5,7 +5,7 @@ import { rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
-import type { LogLimits } from '@device-core/plugin-api/services/log-control';
+import type { LogLimits } from '@device-core/plugin-api/inside/services/log-control';
 
 const MODE = 0o640;
 const DAY_MS = 86_400_000;

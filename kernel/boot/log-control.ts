@@ -1,5 +1,4 @@
 import { CoreError } from '@device-core/plugin-api';
-import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type {
   LogControl,
   LogLevel,
@@ -8,7 +7,8 @@ import type {
   LogRecorder,
   LogTarget,
   RecorderLimits,
-} from '@device-core/plugin-api/services/log-control';
+} from '@device-core/plugin-api/inside/services/log-control';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { LogFile } from './log-file.ts';
 import { LogRing } from './log-recorder.ts';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { reasonOf } from '@device-core/plugin-api';
-import type { LogLimits } from '@device-core/plugin-api/services/log-control';
+import type { LogLimits } from '@device-core/plugin-api/inside/services/log-control';
 import { LogArchive } from './log-archive.ts';
 
 /** The owner writes, the group reads: what a device did is not for everybody on it. */

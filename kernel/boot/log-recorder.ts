@@ -1,4 +1,4 @@
-import type { RecorderLimits } from '@device-core/plugin-api/services/log-control';
+import type { RecorderLimits } from '@device-core/plugin-api/inside/services/log-control';
 
 /** The last lines of the log, those at debug among them, in a ring of strings. */
 export class LogRing {

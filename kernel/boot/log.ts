@@ -1,6 +1,6 @@
 import { reasonOf, redact } from '@device-core/plugin-api';
+import type { LogLevel, LogLimits } from '@device-core/plugin-api/inside/services/log-control';
 import { escapeUnseen } from '@device-core/plugin-api/kits/characters';
-import type { LogLevel, LogLimits } from '@device-core/plugin-api/services/log-control';
 import pino, { type Logger, type LoggerOptions } from 'pino';
 import { LineScan } from './line-scan.ts';
 import { CoreLogControl, type LogComponent, PER_SECOND } from './log-control.ts';

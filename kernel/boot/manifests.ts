@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { type ErrorCode, reasonOf } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
 import { type SkuFamily, type SkuLayer, type SkuPlace, skuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
-import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, schemaProblems, type YamlPath, type YamlText } from '@device-core/plugin-api/inside/yaml';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { CORE_VERSION } from '../composition.ts';
 import { deepFreeze } from './freeze.ts';

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { API_VERSION, type SkuManifest } from '@device-core/plugin-api';
 import type { SkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { CORE_VERSION } from '../composition.ts';
 import { KERNEL_SERVICES, type PluginEntry, type Resolved } from '../resolved.ts';
 import { manifestOf } from './sku-line.ts';

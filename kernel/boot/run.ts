@@ -3,7 +3,7 @@ import { flushCompileCache, getCompileCacheDir } from 'node:module';
 import { join } from 'node:path';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
 import { sweepFolders } from '@device-core/plugin-api/durable';
-import { finishPending, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { finishPending, remainsFolder, remainsOf } from '@device-core/plugin-api/inside/pending-state';
 import { originOf } from '../blame.ts';
 import { systemClock } from '../clock.ts';
 import { CORE_VERSION, Kernel } from '../kernel.ts';

@@ -1,6 +1,6 @@
 /** Hint for a reference to a secret in place of another value, and the reverse. Pure. */
 import { isSecretRef } from '@device-core/plugin-api';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 
 type Members = Readonly<Record<string | number, unknown>>;
 

@@ -19,7 +19,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '@device-core/plugin-api';
-import type { BusStats } from '@device-core/plugin-api/services/event-bus';
+import type { BusStats } from '@device-core/plugin-api/inside/services/event-bus';
 import { EventQueue, LEVEL, noCounts } from './event-queue.ts';
 import { invalid, payloadSize, SMALL, sizeOf } from './payload-size.ts';
 import { TopicIndex } from './topic-index.ts';

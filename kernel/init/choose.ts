@@ -2,8 +2,8 @@
  * The choice of the slot that starts. Pure: the record and the loader's view of the world go in, the next record and a decision come out.
  * Times are seconds of uptime and a boot is known by its id, because the clock may be wrong.
  */
-import type { BootRecord, LastStart, Rung, Slot, SlotName } from '../../plugin-api/kits/boot-record.ts';
-import { FIRST_PAUSE, RUNGS } from '../../plugin-api/kits/boot-record.ts';
+import type { BootRecord, LastStart, Rung, Slot, SlotName } from '../../plugin-api/inside/boot-record.ts';
+import { FIRST_PAUSE, RUNGS } from '../../plugin-api/inside/boot-record.ts';
 
 export interface World {
   readonly boot: string;

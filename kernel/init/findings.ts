@@ -1,9 +1,9 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BootRecord, SlotName } from '../../plugin-api/inside/boot-record.ts';
 import type { BootReport } from '../../plugin-api/inside/boot-report.ts';
+import { type Image, ImageError, type ImageKeys, platformHere } from '../../plugin-api/inside/image.ts';
 import { mendImage, openImage, ReadNote } from '../../plugin-api/inside/image-folder.ts';
-import type { BootRecord, SlotName } from '../../plugin-api/kits/boot-record.ts';
-import { type Image, ImageError, type ImageKeys, platformHere } from '../../plugin-api/kits/image.ts';
 import { recordOf } from './heard.ts';
 import type { Here } from './here.ts';
 

@@ -5,9 +5,9 @@
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type BootRecord, LOADER, newRecord, SLOTS, type Slot } from '../../plugin-api/inside/boot-record.ts';
 import { type BootReport, leaveReport } from '../../plugin-api/inside/boot-report.ts';
 import { removeDurably } from '../../plugin-api/inside/record-file.ts';
-import { type BootRecord, LOADER, newRecord, SLOTS, type Slot } from '../../plugin-api/kits/boot-record.ts';
 import { choose } from './choose.ts';
 import { type Checked, Findings } from './findings.ts';
 import type { Here } from './here.ts';

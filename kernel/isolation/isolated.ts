@@ -3,7 +3,7 @@ import { CoreError, reasonOf, steadyOrigin } from '@device-core/plugin-api';
 import type { GrantSource } from '../capabilities.ts';
 import { systemClock } from '../clock.ts';
 import { outcome } from '../deadline.ts';
-import type { Elsewhere } from '../lifecycle.ts';
+import type { Elsewhere } from '../elsewhere.ts';
 import { GUEST_LIMITS, type GuestLimits, type GuestUsage, GuestWatch } from '../usage/guest-watch.ts';
 import { threadTime } from '../usage/loop-time.ts';
 import type { GuestRoot, RunningGuest } from './guest/protocol.ts';

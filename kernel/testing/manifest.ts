@@ -1,7 +1,7 @@
 import type { PluginManifest, ServiceRefs } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
 import { manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
-import { schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { deepFreeze } from '../boot/freeze.ts';
 import { configure, misfits, readManifest as readSource } from '../boot/manifests.ts';
 

@@ -1,5 +1,5 @@
+import { WALLS, type Wall, type WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { WALLS, type Wall, type WallsReport } from '@device-core/plugin-api/services/launcher';
 
 /** Powers of a guest for each missing wall. */
 const CONSEQUENCE: Readonly<Record<Wall, string>> = {

@@ -1,6 +1,7 @@
 /** Walls around the guests (apps, and plugins in separate processes) by the system's kernel. Loaded when there is a guest. */
+
+import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { Launcher } from '@device-core/plugin-api/services/launcher';
 
 let own: Promise<Launcher> | undefined;
 

@@ -8,7 +8,7 @@ import {
   type WalledProgram,
   type WallMaker,
   type WallsReport,
-} from '@device-core/plugin-api/services/launcher';
+} from '@device-core/plugin-api/inside/services/launcher';
 import { anotherUser, bubblewrap, type Maker, type MakerTrial, namespaces, nothing } from './makers.ts';
 
 /** Environment variable with the best maker that may be used; for tests, and for a system whose bubblewrap is worse than none. */

@@ -10,7 +10,7 @@ import {
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
-import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/services/launcher';
+import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({

@@ -1,9 +1,9 @@
 /** Owners of processes: the book of every process that the Core started. */
 import { setImmediate as immediate } from 'node:timers/promises';
 import type { TcpConnection } from '@device-core/plugin-api';
+import type { PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
+import type { Guest, Processes, ProcessOwner } from '@device-core/plugin-api/inside/services/processes';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { PeerCredentials } from '@device-core/plugin-api/services/identity';
-import type { Guest, Processes, ProcessOwner } from '@device-core/plugin-api/services/processes';
 import { controlGroupOf, type ProcessEntry, processIds, type ReadProcess, readProcess } from './process-table.ts';
 import { holds, isFromHere, socketOf } from './tcp-peer.ts';
 

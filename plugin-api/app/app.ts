@@ -1,7 +1,8 @@
 /** An app's view of the Core. Made by connectApp(); survives the end of its connection. */
+
+import type { CallMeta, ReadyMessage } from '../contract/app-messages.ts';
 import type { EventEnvelope, Priority } from '../contract/events.ts';
 import { matchesTopic } from '../contract/topics.ts';
-import type { CallMeta, ReadyMessage } from '../services/app-sockets.ts';
 import type { ConfigEntry } from '../services/config.ts';
 import type { FunctionEntry } from '../services/functions.ts';
 import type { ClientStream } from './client-stream.ts';

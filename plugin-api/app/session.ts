@@ -1,7 +1,7 @@
 /** One connection of an app from READY to its end: calls both ways, notifications, streams. */
 
+import type { CallMeta, ReadyMessage } from '../contract/app-messages.ts';
 import { LazyAbort } from '../kits/lazy-abort.ts';
-import type { CallMeta, ReadyMessage } from '../services/app-sockets.ts';
 import { ClientStream, type StreamPort } from './client-stream.ts';
 import { Connection, type Message } from './connection.ts';
 import { RpcError, sessionClosed } from './rpc-error.ts';

@@ -4,7 +4,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parseYaml } from '../kits/yaml.ts';
+import { parseYaml } from '../inside/yaml.ts';
 
 export const PACKAGES = ['core', 'plugin-api'] as const;
 export type PackageId = (typeof PACKAGES)[number];

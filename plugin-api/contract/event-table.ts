@@ -3,10 +3,10 @@
  * tree may publish. Data only.
  */
 
-import { CHANGE_STATES } from '../services/changes.ts';
-import type { JsonSchema } from '../services/operations.ts';
-import { UPDATE_STATES } from '../services/updates.ts';
+import { CHANGE_STATES } from './change-state.ts';
 import { CONSENT_LEVELS } from './consent-level.ts';
+import type { JsonSchema } from './json-schema.ts';
+import { UPDATE_STATES } from './update-state.ts';
 
 export interface EventDescription {
   readonly summary: string;

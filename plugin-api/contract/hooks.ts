@@ -6,16 +6,16 @@ import type {
   AsyncSeriesWaterfallHook,
   SyncWaterfallHook,
 } from 'tapable';
-import type { ReadyMessage } from '../services/app-sockets.ts';
 import type { FunctionCall, FunctionRegistration } from '../services/functions.ts';
 import type { HealthReport } from '../services/health.ts';
 import type { SensitiveAct } from '../services/operations.ts';
-import type { UpdateTold } from '../services/updates.ts';
+import type { ReadyMessage } from './app-messages.ts';
 import type { CallContext, Session } from './caller.ts';
 import type { Configurable } from './configurable.ts';
 import type { CoreError } from './errors.ts';
 import type { Isolation, PluginBudget, PluginManifest } from './manifest.ts';
 import type { ServiceRefs } from './service-ref.ts';
+import type { UpdateTold } from './update-state.ts';
 
 /** The code of a plugin that is to be loaded. */
 export interface PluginSource {

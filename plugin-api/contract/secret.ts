@@ -1,5 +1,5 @@
 /** Secrets as plugins hold them: an object without a text until it is asked for, and the reference that stands in a configuration. */
-import type { JsonSchema } from '../services/operations.ts';
+import type { JsonSchema } from './json-schema.ts';
 
 /** The longest one, in bytes of UTF-8. */
 export const LONGEST_SECRET = 16 << 10;

@@ -1,7 +1,7 @@
 /** Report of the boot loader in `/run/<service>-boot` for the unit of the Core and for diagnosis. */
 import { readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rung, Slot, SlotName } from '../kits/boot-record.ts';
+import type { Rung, Slot, SlotName } from './boot-record.ts';
 
 /** Report of the loader's start, `boot.json`. */
 export interface BootReport {

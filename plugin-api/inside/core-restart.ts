@@ -1,6 +1,6 @@
 import { CoreError } from '../contract/errors.ts';
 import type { Scope } from '../contract/scope.ts';
-import { MACHINE_ACTS, type Machine, type MachineAct } from '../services/machine.ts';
+import { MACHINE_ACTS, type Machine, type MachineAct } from './services/machine.ts';
 
 /** Milliseconds in which the answer to the caller goes out. */
 const BREATH_MS = 500;

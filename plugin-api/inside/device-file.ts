@@ -1,6 +1,6 @@
 /** `<etc>/device.yaml`: what is true of one device alone. The factory writes it, and no update touches it. */
 import { maybe } from '../kits/maybe.ts';
-import { parseYaml } from '../kits/yaml.ts';
+import { parseYaml } from './yaml.ts';
 
 export const DEVICE_FILE = 'device.yaml';
 

@@ -2,7 +2,7 @@
  * An image folder as a plain tar: where its files lie. No package is used, because a Debian package reads its image
  * before the device has any.
  */
-import { ImageError } from '../kits/image.ts';
+import { ImageError } from './image.ts';
 
 const BLOCK = 512;
 /** An image has 100,000 files at most. */

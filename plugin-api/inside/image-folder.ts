@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LOADER } from '../kits/boot-record.ts';
+import { LOADER } from './boot-record.ts';
 import {
   differencesOf,
   fileProblem,
@@ -33,7 +33,7 @@ import {
   type Platform,
   parseImage,
   verifyImage,
-} from '../kits/image.ts';
+} from './image.ts';
 import { syncFolder } from './record-file.ts';
 
 export interface Opening {

@@ -10,7 +10,7 @@ import type { Isolation, SkuPlugin } from '../contract/manifest.ts';
 import { newerForm } from '../contract/state-form.ts';
 import { readStateSync } from '../kits/durable/read.ts';
 import { maybe } from '../kits/maybe.ts';
-import { parseYaml, type YamlPath } from '../kits/yaml.ts';
+import { parseYaml, type YamlPath } from './yaml.ts';
 
 export interface InstalledVersion {
   readonly version: string;

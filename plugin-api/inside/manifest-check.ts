@@ -7,7 +7,7 @@ import type { PluginManifest } from '../contract/manifest.ts';
 import type { PluginPage } from '../contract/plugin-page.ts';
 import { parseFilter } from '../contract/topics.ts';
 import { API_VERSION } from '../contract/version.ts';
-import { isRange, isVersion, satisfies } from '../kits/versions.ts';
+import { isRange, isVersion, satisfies } from './versions.ts';
 
 export {
   isLive,
@@ -19,7 +19,7 @@ export {
   SKU_ONLY,
   textFault,
   UNIQUE_ITEM_PROPERTIES,
-} from '../kits/schema-words.ts';
+} from './schema-words.ts';
 
 export interface ManifestProblem {
   /** Path in the manifest. */

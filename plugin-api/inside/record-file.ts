@@ -26,7 +26,7 @@ import {
   newest,
   newRecord,
   RECORD_BYTES,
-} from '../kits/boot-record.ts';
+} from './boot-record.ts';
 
 /** Milliseconds after which the holder of the lock counts as killed: it needs a few. */
 const LOCK_MS = 2_000;

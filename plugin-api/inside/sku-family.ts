@@ -7,9 +7,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { CoreError, reasonOf } from '../contract/errors.ts';
 import type { SkuManifest, SkuPlugin } from '../contract/manifest.ts';
-import { packageLater } from '../kits/lazy-package.ts';
 import { didYouMean } from '../kits/nearest.ts';
-import { parseYaml, type YamlPath } from '../kits/yaml.ts';
+import { packageLater } from './lazy-package.ts';
+import { parseYaml, type YamlPath } from './yaml.ts';
 
 const yaml = packageLater<typeof import('yaml')>('yaml', import.meta.url);
 

@@ -1,5 +1,5 @@
 /** Is it a card? */
-import type { JsonSchema } from '../services/operations.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import type { Card, CardTemplate } from './card.ts';
 import {
   bool,

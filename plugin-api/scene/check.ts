@@ -1,5 +1,5 @@
 /** Is it a scene? Every complaint has a JSON pointer and a reason. */
-import type { JsonSchema } from '../services/operations.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { checked, checkMembers, FieldProblem, record } from './fields.ts';
 import { NODE, NODE_SHAPES, SCENE_FIELDS } from './nodes.ts';
 import { SCENE_LIMITS, type Scene, type SceneNode, type Timeline } from './scene.ts';

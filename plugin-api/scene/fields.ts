@@ -1,7 +1,7 @@
 /** Fields of scenes and cards: each is checked by its function and described by its JSON Schema, so that both say the same. */
 import { CoreError } from '../contract/errors.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { nearest } from '../kits/nearest.ts';
-import type { JsonSchema } from '../services/operations.ts';
 
 /** Checks one value; `at` is its JSON pointer. */
 export interface Field {

@@ -35,7 +35,6 @@ export {
   type CharacterPicture,
   type CharacterSpec,
   characterNodes,
-  checkCharacter,
   MOUTHS,
   MOVED,
   Mouth,

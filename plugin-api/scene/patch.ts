@@ -1,6 +1,7 @@
 /** Changes of a scene: whole or not at all, and the former scene stays as it was. */
+
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { maybe } from '../kits/maybe.ts';
-import type { JsonSchema } from '../services/operations.ts';
 import { checkWhole, nodesOf } from './check.ts';
 import {
   checked,

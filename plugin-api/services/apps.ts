@@ -1,8 +1,8 @@
 import type { GuestLimits } from '../contract/app-spec.ts';
 import type { CapabilityId } from '../contract/capabilities.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 import type { FunctionEntry } from './functions.ts';
-import type { JsonSchema } from './operations.ts';
 
 /** `app.yaml` (decisions D11). */
 export interface AppManifest {

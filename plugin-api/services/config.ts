@@ -1,5 +1,5 @@
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { serviceRef } from '../contract/service-ref.ts';
-import type { JsonSchema } from './operations.ts';
 
 export type ConfigLayer = 'app' | 'device' | 'default';
 

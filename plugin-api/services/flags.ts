@@ -1,8 +1,8 @@
 /** Feature flags: values by name with a schema in the SKU or in the manifest of a plugin, over the three layers of the configuration. */
 import type { FlagDeclaration } from '../contract/flag-declaration.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 import type { ConfigScope } from './config.ts';
-import type { JsonSchema } from './operations.ts';
 
 export type { FlagDeclaration };
 

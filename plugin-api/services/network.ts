@@ -51,10 +51,3 @@ export interface Network {
 }
 
 export const network = serviceRef<Network>('network', '1.0.0', 'powerful', 'joins and leaves networks');
-
-/** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
-export interface NetworkSimulator {
-  simulate(state: NetworkState): Promise<void>;
-}
-
-export const networkSimulator = serviceRef<NetworkSimulator>('network-simulator', '1.0.0', 'tree');

@@ -6,12 +6,12 @@ import {
   type ErrorCode,
   type PluginErrorKind,
 } from '../contract/errors.ts';
+import type { JsonSchema } from '../contract/json-schema.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 import type { WHEN_ABORTED } from '../kits/lazy-abort.ts';
 import type { ActSubject } from './prompts.ts';
 
-/** JSON Schema draft-07 (ajv). Object schemas refuse unknown members unless they say otherwise. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type { JsonSchema } from '../contract/json-schema.ts';
 
 /** How an operation is seen over REST. Data only: documents are generated from it and it crosses process borders. */
 export interface RestBinding {

@@ -20,10 +20,3 @@ export interface Power {
 }
 
 export const power = serviceRef<Power>('power', '1.0.0', 'open');
-
-/** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
-export interface PowerSimulator {
-  simulate(state: PowerState): Promise<void>;
-}
-
-export const powerSimulator = serviceRef<PowerSimulator>('power-simulator', '1.0.0', 'tree');

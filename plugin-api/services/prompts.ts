@@ -1,6 +1,5 @@
 /** Questions to the person who owns the device, and the answers that are kept (decisions D16). */
 import type { CapabilityId } from '../contract/capabilities.ts';
-import type { ConsentPolicy } from '../contract/consent-policy.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 
 export interface PromptItem {
@@ -97,38 +96,3 @@ export interface Prompts {
 }
 
 export const prompts = serviceRef<Prompts>('prompts', '1.0.0', 'powerful', 'asks people for their consent');
-
-/** The Core's own panel answers: for plugin `system-view` of the tree, and for no other. Its answers are kept with `by: panel`. */
-export interface PanelAnswers {
-  /** As `prompts.answer`. Throws CALLER_DENIED (another plugin), CONSENT_NOT_FOUND, PARAMS_INVALID, and the codes of a disk. */
-  answer(id: string, allow: readonly string[]): Promise<PromptOutcome>;
-}
-
-export const panelAnswers = serviceRef<PanelAnswers>('panel-answers', '1.0.0', 'tree');
-
-/** One answer that was kept: it holds for what it names and what that implies, until it is revoked. */
-export interface Consent {
-  readonly capability: CapabilityId;
-  readonly params?: Readonly<Record<string, unknown>>;
-  readonly allowed: boolean;
-  readonly by: string;
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number;
-  /** Version of the app that asked. */
-  readonly version: string;
-}
-
-/** The kept answers by app, in the order in which they were given. Durable before a method resolves. */
-export interface Consents {
-  /** Rules of the SKU for capabilities without an answer. */
-  policy(): Promise<ConsentPolicy>;
-  of(app: string): Promise<readonly Consent[]>;
-  /** The newest answer about a capability replaces the former one. */
-  keep(app: string, answers: readonly Consent[]): Promise<void>;
-  /** Puts them back as they were, as a rollback does; what was refused meanwhile stays refused. */
-  replace(app: string, answers: readonly Consent[]): Promise<void>;
-  forget(app: string): Promise<void>;
-  onChange(listener: (app: string) => void): Disposable;
-}
-
-export const consents = serviceRef<Consents>('consents', '1.0.0', 'tree');

@@ -23,10 +23,3 @@ export interface WallTime {
 }
 
 export const wallTime = serviceRef<WallTime>('wall-time', '1.0.0', 'powerful', 'sets the time zone of the device');
-
-/** The hand on a simulated one: what is said here is so, until something else is. Throws UNAVAILABLE where it is a real one. */
-export interface WallTimeSimulator {
-  simulate(state: WallTimeState): Promise<void>;
-}
-
-export const wallTimeSimulator = serviceRef<WallTimeSimulator>('wall-time-simulator', '1.0.0', 'tree');

@@ -1,7 +1,7 @@
 /** A Core in this process with its page, whose bus a test can fill as fast as it likes: no app and no socket slows it. */
-import { type EventBus, eventBus } from '@device-core/plugin-api/services/event-bus';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
-import { sessions } from '@device-core/plugin-api/services/sessions';
+import { type EventBus, eventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
+import { sessions } from '@device-core/plugin-api/inside/services/sessions';
 import type { Page } from 'playwright-core';
 import { type Core, startCore } from '../fixtures/core.ts';
 

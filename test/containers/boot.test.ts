@@ -5,8 +5,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { imageHash, parseImage, signImage } from '@device-core/plugin-api/image';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import { imageHash, parseImage, signImage } from '@device-core/plugin-api/inside/image';
 import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { eventually } from '../fixtures/eventually.ts';
 import { readyCore, SMALL_SKU } from '../fixtures/installed-core.ts';

@@ -11,8 +11,8 @@ import {
   type Enforced,
   type GuestRun,
   type OutputLine,
-} from '@device-core/plugin-api/services/app-supervisor';
-import type { AppLaunch } from '@device-core/plugin-api/services/identity';
+} from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { AppLaunch } from '@device-core/plugin-api/inside/services/identity';
 import { eventually } from '../fixtures/eventually.ts';
 import type { FakeGuest } from '../fixtures/fake-supervisor.ts';
 

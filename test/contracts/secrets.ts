@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { LONGEST_SECRET, Secret } from '@device-core/plugin-api';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { type VirtualClock, virtualClock } from '@device-core/plugin-api/testing';
 import { FULL } from '../fixtures/runs.ts';
 import { AGENDA, asApp, healthOf, type Started, TEXT } from '../fixtures/secrets-device.ts';

@@ -1,9 +1,9 @@
 /** What every provider of `slots` does, whoever writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SlotName } from '@device-core/plugin-api/boot-record';
-import type { Machine } from '@device-core/plugin-api/services/machine';
-import type { Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/services/slots';
+import type { SlotName } from '@device-core/plugin-api/inside/boot-record';
+import type { Machine } from '@device-core/plugin-api/inside/services/machine';
+import type { Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/inside/services/slots';
 
 export interface ImageWish {
   readonly version: string;

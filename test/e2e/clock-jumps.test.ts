@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { type CallContext, CoreError, type EventEnvelope, type Logger, steadyMs } from '@device-core/plugin-api';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import { GuestBus } from '../../kernel/isolation/guest/bus.ts';
@@ -105,7 +105,7 @@ describe('a whole Core', () => {
 });
 
 async function portOf(core: Core): Promise<number> {
-  const { httpServer } = await import('@device-core/plugin-api/services/http-server');
+  const { httpServer } = await import('@device-core/plugin-api/inside/services/http-server');
   const tcp = (await core.service(httpServer).addresses()).find((address) => address.startsWith('http'));
   return Number(new URL(tcp!).port);
 }

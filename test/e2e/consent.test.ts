@@ -8,10 +8,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
-import { grants } from '@device-core/plugin-api/services/grants';
-import { consents, type Prompt } from '@device-core/plugin-api/services/prompts';
+import type { Prompt } from '@device-core/plugin-api/services/prompts';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually } from '../fixtures/eventually.ts';
 

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import type { WallMaker } from '@device-core/plugin-api/services/launcher';
+import type { WallMaker } from '@device-core/plugin-api/inside/services/launcher';
 import { BEST_WALLS } from '../../kernel/walls/launcher.ts';
 import { CONNECTED_AND_ANSWERS } from '../fixtures/answering.ts';
 import { eventually } from '../fixtures/eventually.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Caller, EventEnvelope } from '@device-core/plugin-api';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { config } from '@device-core/plugin-api/services/config';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
 import { functions } from '@device-core/plugin-api/services/functions';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { type Core, startCore } from '../fixtures/core.ts';

@@ -8,8 +8,8 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readFileSync, realpathSync,
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { SLOTS, type SlotName } from '@device-core/plugin-api/boot-record';
-import { differenceOf, type ImageKeys, parseImage } from '@device-core/plugin-api/image';
+import { SLOTS, type SlotName } from '@device-core/plugin-api/inside/boot-record';
+import { differenceOf, type ImageKeys, parseImage } from '@device-core/plugin-api/inside/image';
 import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { chooseNow } from '../../kernel/init/loader.ts';
 import { damaged, loaderAt, problemOf, sequenceOf } from '../fixtures/cut-off-device.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { CoreProcess, TemporaryRoot } from '../fixtures/core-process.ts';
 import { eventually, pace } from '../fixtures/eventually.ts';
 

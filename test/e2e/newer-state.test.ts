@@ -4,10 +4,10 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { config } from '@device-core/plugin-api/services/config';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { consents } from '@device-core/plugin-api/services/prompts';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { declaredStores, STORES, type Store } from '../fixtures/stores.ts';

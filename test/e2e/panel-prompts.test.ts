@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Caller, steadyMs } from '@device-core/plugin-api';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import { panelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { display, notifications } from '@device-core/plugin-api/services/display';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { consents, panelAnswers, prompts } from '@device-core/plugin-api/services/prompts';
+import { prompts } from '@device-core/plugin-api/services/prompts';
 import { type Core, startCore } from '../fixtures/core.ts';
 import { eventually, turns } from '../fixtures/eventually.ts';
 

@@ -11,7 +11,7 @@ import { json } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { parseInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
 import { filesOf, PLUGIN_PACKAGE, readTree } from '@device-core/plugin-api/inside/packages';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { stringify } from 'yaml';
 import { eventually, pace } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';

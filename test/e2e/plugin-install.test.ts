@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { Isolation } from '@device-core/plugin-api';
-import { changes } from '@device-core/plugin-api/services/changes';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { settledChange } from '../fixtures/changes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, test } from 'node:test';
 import type { PluginHost } from '@device-core/plugin-api';
-import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import { type MemoryKernel, type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';
 

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type EventEnvelope, type PluginHost, serviceRef } from '@device-core/plugin-api';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { pace } from '../fixtures/eventually.ts';

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import type { Guest } from '@device-core/plugin-api/services/processes';
+import type { Guest } from '@device-core/plugin-api/inside/services/processes';
 import fc from 'fast-check';
 import { type ProcessEntry, readProcess } from '../../kernel/walls/process-table.ts';
 import { ProcessBook } from '../../kernel/walls/processes.ts';

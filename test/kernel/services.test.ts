@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { definePlugin, serviceRef } from '@device-core/plugin-api';
-import { logControl } from '@device-core/plugin-api/services/log-control';
+import { logControl } from '@device-core/plugin-api/inside/services/log-control';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { pace } from '../fixtures/eventually.ts';
 import { type MemoryPlugin, memoryKernel } from '../fixtures/memory-kernel.ts';

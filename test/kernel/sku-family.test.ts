@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import { flatSkuText, readSkuFamily, skuFamily, skuFiles } from '@device-core/plugin-api/inside/sku-family';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import { resolveSku } from '../../kernel/boot/check.ts';

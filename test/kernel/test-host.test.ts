@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { ANONYMOUS, CoreError, definePlugin, type PluginManifest, serviceRef } from '@device-core/plugin-api';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
-import { grants } from '@device-core/plugin-api/services/grants';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import {
   checkManifest,
   createTestHost,

@@ -1,7 +1,8 @@
 /** Answering where a program waits: what is asked, what is sent, and who else may answer meanwhile. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { answerHere, EXIT, Failure, type ProgramClient } from '@device-core/plugin-api/program';
+import { answerHere } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, type ProgramClient } from '@device-core/plugin-api/program';
 import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
 
 const ITEM: PromptItem = { capability: 'audio.capture', summary: 'Hear the microphone', reason: 'r', optional: false };

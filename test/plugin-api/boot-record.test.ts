@@ -10,7 +10,7 @@ import {
   newRecord,
   RECORD_BYTES,
   type Slot,
-} from '../../plugin-api/kits/boot-record.ts';
+} from '../../plugin-api/inside/boot-record.ts';
 import { ANY_CHARACTER } from '../fixtures/any-text.ts';
 import { runs } from '../fixtures/runs.ts';
 

@@ -9,7 +9,7 @@ import {
   difference,
   policyProblem,
 } from '@device-core/plugin-api/inside/consent';
-import type { Consent } from '@device-core/plugin-api/services/prompts';
+import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 const CASES: readonly {

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { newKeyPair } from '../../plugin-api/inside/packages/index.ts';
 import {
   differenceOf,
   type Image,
@@ -18,7 +17,8 @@ import {
   parseImage,
   signImage,
   verifyImage,
-} from '../../plugin-api/kits/image.ts';
+} from '../../plugin-api/inside/image.ts';
+import { newKeyPair } from '../../plugin-api/inside/packages/index.ts';
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'dc-image-'));
 after(() => rmSync(FOLDER, { recursive: true, force: true }));

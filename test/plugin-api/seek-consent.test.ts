@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answersOf, type ConsentPolicy, DEFAULT_POLICY, seekConsent } from '@device-core/plugin-api/inside/consent';
-import type { Consent, Consents, PromptOutcome, PromptQuestion } from '@device-core/plugin-api/services/prompts';
+import type { Consent, Consents } from '@device-core/plugin-api/inside/services/consents';
+import type { PromptOutcome, PromptQuestion } from '@device-core/plugin-api/services/prompts';
 import { type Asks, ID, manifest, no, shown, yes } from '../fixtures/asking.ts';
 
 function seeking(outcome: Partial<PromptOutcome>, kept: readonly Consent[] = [], policy: Partial<ConsentPolicy> = {}) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isRange, isVersion, satisfies } from '@device-core/plugin-api/kits/versions';
+import { isRange, isVersion, satisfies } from '@device-core/plugin-api/inside/versions';
 import fc from 'fast-check';
 import semver from 'semver';
 import { runs } from '../fixtures/runs.ts';

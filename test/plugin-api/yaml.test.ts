@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -18,7 +18,7 @@ describe('YAML that people write', () => {
         ),
       )
       .sort();
-    assert.deepEqual(readers, ['plugin-api/kits/yaml.ts', 'plugins/state/config/document.ts']);
+    assert.deepEqual(readers, ['plugin-api/inside/yaml.ts', 'plugins/state/config/document.ts']);
   });
 
   it('is a value that knows its lines', () => {

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { SkuManifest } from '@device-core/plugin-api';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { systemFiles } from '../../plugins/life/systemd/program/files.ts';
 import { productionFiles } from '../../plugins/life/systemd/program/production.ts';

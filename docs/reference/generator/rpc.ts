@@ -8,7 +8,7 @@ import { declaration, readSource } from './source.ts';
 /** docs/reference/rpc.md */
 export function rpcPage({ operations, streams }: Input): string {
   const methods = operations.filter(({ rpc }) => rpc !== false);
-  const sockets = readSource('plugin-api/services/app-sockets.ts');
+  const messages = readSource('plugin-api/contract/app-messages.ts');
   return page(
     'JSON-RPC',
     'Every app has a Unix socket of its own, `<run>/apps/<name>/rpc.sock`; the environment variable `DEVICE_RPC_SOCKET` names it. Who connects there is that app, without a token. The Core describes itself with the method `rpc.discover` (OpenRPC).',
@@ -20,9 +20,9 @@ export function rpcPage({ operations, streams }: Input): string {
     ].join('\n'),
     '## Messages of the Core',
     'The first message is the notification `READY`:',
-    fence('ts', declaration(sockets, 'ReadyMessage')),
+    fence('ts', declaration(messages, 'ReadyMessage')),
     'A call of a function is a request whose method is the name of the function and whose params are its inputs by name. `meta` is an extra member beside them. Answer it as any JSON-RPC request.',
-    fence('ts', declaration(sockets, 'CallMeta')),
+    fence('ts', declaration(messages, 'CallMeta')),
     table(
       ['notification', 'params', 'meaning'],
       [

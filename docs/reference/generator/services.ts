@@ -16,7 +16,7 @@ export function servicesPage({ manifests }: Input): string {
     manifests.filter(({ requires, optional }) => requires?.[id] ?? optional?.[id]).map((manifest) => manifest.id);
   return page(
     'Services',
-    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits. Each service has its own door, `@device-core/plugin-api/services/<file>`. Its access is `open` (any plugin), `powerful` (it acts on hardware, people or other plugins) or `tree` (plugins of the Core alone). The border of guests denies by this table ([ADR 0177](../adr/0177-the-border-denies-by-default.md)).',
+    'A service is a contract between plugins: an interface, an id and a version of the contract. A plugin names what it needs in its manifest (`requires`, `optional`) and its definition, and what it offers under `provides`. While a required service is absent the plugin waits. Each service has its own door, `@device-core/plugin-api/services/<file>`. Its access is `open` (any plugin), `powerful` (it acts on hardware, people or other plugins) or `tree` (plugins of the Core alone). Contracts of the tree lie in `plugin-api/inside/services`, and the packed file has no door to them. The border of guests denies by this table ([ADR 0177](../adr/0177-the-border-denies-by-default.md)).',
     table(
       ['service', 'version', 'access', 'a plugin that claims it', 'provided by', 'used by'],
       services.map(({ id, version, access, does = '' }) => [

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const SOURCES: Readonly<Record<string, string>> = {
   characters: 'plugin-api/kits/characters.ts',
-  choice: 'plugin-api/contract/consent-choice.ts',
+  choice: 'plugin-api/inside/consent-choice.ts',
   words: 'plugin-api/inside/consent/words.ts',
 };
 

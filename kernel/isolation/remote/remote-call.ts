@@ -1,3 +1,5 @@
+import { REMOTE } from '../../remote-mark.ts';
+
 const NONE: readonly number[] = [];
 const nothing = () => undefined;
 
@@ -6,6 +8,7 @@ const nothing = () => undefined;
  * (Async)Disposable at once. The caller knows which of them the contract promises and uses that one.
  */
 export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>, AsyncDisposable, Disposable {
+  declare readonly [REMOTE]: true;
   /** True once a caller waits for it, and so learns of a failure. */
   observed = false;
   /** The answer. */
@@ -69,3 +72,6 @@ export class RemoteCall<T> extends Promise<T> implements AsyncIterable<unknown>,
     void this[Symbol.asyncDispose]().catch(() => undefined); // the peer is gone, and with it what there was to dispose of
   }
 }
+
+// On the prototype, so that no call pays for it.
+Object.defineProperty(RemoteCall.prototype, REMOTE, { value: true });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { implies, matchesTopic } from '@device-core/plugin-api';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { Observation, ObservedKind } from '../observed.ts';
 
 /** Files have no trace that could be told from those of the runtime. */

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { PluginManifest } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { Ajv } from 'ajv';
 import { misfits } from '../../boot/manifests.ts';
 import { type Place, shown } from './place.ts';

@@ -1,4 +1,4 @@
-import { logControl } from '@device-core/plugin-api/services/log-control';
+import { logControl } from '@device-core/plugin-api/inside/services/log-control';
 import { KERNEL_SERVICES } from '../../resolved.ts';
 
 /** Is it one of those that createTestHost() brings along? It has no log to steer. */

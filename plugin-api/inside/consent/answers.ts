@@ -1,5 +1,5 @@
 /** The list of kept answers about one app. Pure. */
-import type { Consent } from '../../services/prompts.ts';
+import type { Consent } from '../services/consents.ts';
 import { type Asking, declaredBy, grantOf, portsOf } from './claim.ts';
 
 /** An app that asks for 64 capabilities with every version comes this far in four. */

@@ -1,7 +1,7 @@
 /** Grants of an app's declared capabilities, each with its rule (decisions D2). Pure. */
 import { describeCapability, unknownCapability } from '../../contract/capabilities.ts';
-import { type ConsentPolicy, rulingOf } from '../../contract/consent-policy.ts';
-import type { Consent } from '../../services/prompts.ts';
+import { type ConsentPolicy, rulingOf } from '../consent-policy.ts';
+import type { Consent } from '../services/consents.ts';
 import {
   type Asking,
   type Claim,

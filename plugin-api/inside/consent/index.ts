@@ -3,7 +3,7 @@
  * asks by service `prompts`.
  */
 
-export { type Choosing, choicesOf, inTurn, optionalIn, YES, yesTo } from '../../contract/consent-choice.ts';
+export { type Choosing, choicesOf, inTurn, optionalIn, YES, yesTo } from '../consent-choice.ts';
 export {
   type ConsentPolicy,
   DEFAULT_POLICY,
@@ -11,7 +11,7 @@ export {
   type Ruled,
   type Ruling,
   rulingOf,
-} from '../../contract/consent-policy.ts';
+} from '../consent-policy.ts';
 export { answersAbout, mergeAnswers } from './answers.ts';
 export { type Asking, type Claim, declaredBy, type Grant, grantOf, rightTo } from './claim.ts';
 export { type Decision, decide, grantsOf, type Rule, type Rules, type SkuGrants, skuGrantLine } from './decide.ts';

@@ -1,9 +1,10 @@
 /** From the question to what is granted: what a change that brings a version calls in its step `consent`. */
 
-import { DEFAULT_POLICY } from '../../contract/consent-policy.ts';
 import { CoreError } from '../../contract/errors.ts';
 import { maybe } from '../../kits/maybe.ts';
-import type { Consent, Consents, PromptItem, PromptOutcome, PromptQuestion, Prompts } from '../../services/prompts.ts';
+import type { PromptItem, PromptOutcome, PromptQuestion, Prompts } from '../../services/prompts.ts';
+import { DEFAULT_POLICY } from '../consent-policy.ts';
+import type { Consent, Consents } from '../services/consents.ts';
 import { answersAbout, mergeAnswers } from './answers.ts';
 import { type Asking, portsOf } from './claim.ts';
 import { type Decision, decide, grantsOf, type SkuGrants } from './decide.ts';

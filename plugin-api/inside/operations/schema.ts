@@ -1,9 +1,9 @@
 /** JSON Schemas of operations: closed, compiled by ajv without coercion, and messages that name the wrong member. */
 
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
+import type { JsonSchema } from '../../contract/json-schema.ts';
 import { CoreError, reasonOf } from '../../index.ts';
-import { packageLater } from '../../kits/lazy-package.ts';
-import type { JsonSchema } from '../../services/operations.ts';
+import { packageLater } from '../lazy-package.ts';
 
 /** Without a call there is nothing to check: most schemas of a device are never compiled. */
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);

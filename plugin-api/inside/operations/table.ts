@@ -1,4 +1,6 @@
 /** The one table: operations and stream endpoints by name, and who watches it. */
+
+import type { JsonSchema } from '../../contract/json-schema.ts';
 import {
   type Capabilities,
   CoreError,
@@ -8,14 +10,7 @@ import {
   type Scope,
   type ServiceUser,
 } from '../../index.ts';
-import type {
-  JsonSchema,
-  Operation,
-  OperationInfo,
-  RestBinding,
-  StreamEndpoint,
-  StreamInfo,
-} from '../../services/operations.ts';
+import type { Operation, OperationInfo, RestBinding, StreamEndpoint, StreamInfo } from '../../services/operations.ts';
 import { authorization } from './capability-template.ts';
 import { Departed } from './departed.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';

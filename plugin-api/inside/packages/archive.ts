@@ -1,5 +1,5 @@
 /** Archives of the Core: plain tar, member after member. Package `tar` makes and reads the headers and is loaded by the first of them. */
-import { packageLater } from '../../kits/lazy-package.ts';
+import { packageLater } from '../lazy-package.ts';
 
 const tar = packageLater<typeof import('tar')>('tar', import.meta.url);
 const BLOCK = 512;

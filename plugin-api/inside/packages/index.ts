@@ -10,7 +10,7 @@ export {
   packageOffer,
   packageTarget,
   runsOn,
-} from '../../kits/program/offered-package.ts';
+} from '../program/offered-package.ts';
 export {
   archiveEnd,
   type MemberFields,

@@ -1,7 +1,7 @@
 /** A package that an operator names: a file or a folder, or what the repository of the device has under an id. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { PACKAGE_OFFERS, type PackageNoun, packageNamed } from '../../kits/program/offered-package.ts';
+import { PACKAGE_OFFERS, type PackageNoun, packageNamed } from '../program/offered-package.ts';
 
 export type NamedPackage =
   | { readonly kind: 'path'; readonly path: string }

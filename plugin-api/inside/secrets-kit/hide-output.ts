@@ -1,7 +1,7 @@
 import type { PluginHost } from '../../contract/plugin.ts';
 import { whileThere } from '../../kits/bind-service.ts';
 import type { HealthReport } from '../../services/health.ts';
-import { secretScan } from '../../services/secrets.ts';
+import { secretScan } from '../services/secret-scan.ts';
 
 export interface OutputHider {
   /** Rejects where secrets could not be looked for: such output is withheld. */

@@ -1,9 +1,10 @@
 /** Operations on secrets: the operator sets, lists and deletes, an app has its own, and no caller reads another's. */
 
+import type { JsonSchema } from '../../contract/json-schema.ts';
 import { type CallContext, type Capabilities, CoreError } from '../../index.ts';
 import { exactly, STATE_ERRORS } from '../../kits/operation-kit/index.ts';
 import type { Apps } from '../../services/apps.ts';
-import type { JsonSchema, Operation } from '../../services/operations.ts';
+import type { Operation } from '../../services/operations.ts';
 import { checkName, checkScope, commandFor, LONGEST_NAME, LONGEST_SCOPE, notFound, ownScope, SHARED } from './names.ts';
 import type { References } from './references.ts';
 import type { Kept, SecretStore } from './store.ts';

@@ -1,6 +1,6 @@
 /** Which secrets the configurations of plugins name: that a reference stands in a checked section is the grant. */
 import { isSecretRef } from '../../index.ts';
-import type { PluginManager, PluginSettings } from '../../services/plugin-manager.ts';
+import type { PluginManager, PluginSettings } from '../services/plugin-manager.ts';
 
 const DEEPEST = 16;
 const MOST = 1_000;

@@ -1,6 +1,6 @@
 /** Scan that takes texts of secrets out of log lines and other output. */
 import { CoreError, FOR_USER, type ServesEachUser } from '../../index.ts';
-import type { SecretScan } from '../../services/secrets.ts';
+import type { SecretScan } from '../services/secret-scan.ts';
 import type { SecretTexts } from './store.ts';
 import { TextScan } from './text-scan.ts';
 

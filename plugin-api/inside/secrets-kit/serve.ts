@@ -4,8 +4,9 @@ import { CAPABILITIES, ERROR_CODES, type PluginHost, reasonOf } from '../../inde
 import { type Apps, apps } from '../../services/apps.ts';
 import type { HealthReport } from '../../services/health.ts';
 import type { Operations } from '../../services/operations.ts';
-import type { PluginManager } from '../../services/plugin-manager.ts';
-import { secretScan, secrets } from '../../services/secrets.ts';
+import { secrets } from '../../services/secrets.ts';
+import type { PluginManager } from '../services/plugin-manager.ts';
+import { secretScan } from '../services/secret-scan.ts';
 import { missingOf, secretOperations } from './operations.ts';
 import { References } from './references.ts';
 import { startScan } from './scan.ts';

@@ -1,5 +1,5 @@
 /** Changes of the boot record when slots are written and judged. Pure: the root helper, inline mode and the fake of tests share it. */
-import { type BootRecord, EMPTY_SLOT, FIRST_PAUSE, type Slot, type SlotName } from '../../kits/boot-record.ts';
+import { type BootRecord, EMPTY_SLOT, FIRST_PAUSE, type Slot, type SlotName } from '../boot-record.ts';
 import { SlotRefused } from './refused.ts';
 import { isOlder } from './version-order.ts';
 

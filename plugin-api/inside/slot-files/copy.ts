@@ -6,7 +6,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { fchmodSync, constants as fs, fsyncSync, readSync, rmSync, writeSync } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { createZstdDecompress, constants as zlib, zstdDecompressSync } from 'node:zlib';
-import type { ImageFile } from '../../kits/image.ts';
+import type { ImageFile } from '../image.ts';
 import { isOneFrame } from '../image-folder.ts';
 import { Opened, TooLarge } from './plain-files.ts';
 import { SlotRefused } from './refused.ts';

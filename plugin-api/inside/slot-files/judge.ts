@@ -1,14 +1,6 @@
 /** Whether an image may lie in a slot of this device: said of bytes that were read once, so that nothing changes between check and use. */
-import type { BootRecord } from '../../kits/boot-record.ts';
-import {
-  type Image,
-  ImageError,
-  type ImageKeys,
-  imageHash,
-  type Platform,
-  parseImage,
-  verifyImage,
-} from '../../kits/image.ts';
+import type { BootRecord } from '../boot-record.ts';
+import { type Image, ImageError, type ImageKeys, imageHash, type Platform, parseImage, verifyImage } from '../image.ts';
 import { checkFit } from '../image-folder.ts';
 import { SlotRefused } from './refused.ts';
 import { isOlder } from './version-order.ts';

@@ -1,7 +1,7 @@
 /** All acts on slots and their record, for a process with the right to write them. It trusts no request (docs/adr/0127). */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BootRecord, SLOTS, type SlotName } from '../../kits/boot-record.ts';
+import { type BootRecord, SLOTS, type SlotName } from '../boot-record.ts';
 import {
   IMAGE_LIST,
   IMAGE_SIGNATURE,
@@ -11,7 +11,7 @@ import {
   LONGEST_LIST,
   parseImage,
   platformHere,
-} from '../../kits/image.ts';
+} from '../image.ts';
 import { RecordFile } from '../record-file.ts';
 import { activated, emptied, foundBad, foundGood, otherSlot, staged } from './changes.ts';
 import { diskRefusal } from './disk-refusal.ts';

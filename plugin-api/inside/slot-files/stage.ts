@@ -16,7 +16,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { differenceOf, IMAGE_LIST, IMAGE_SIGNATURE, type Image, type ImageFile } from '../../kits/image.ts';
+import { differenceOf, IMAGE_LIST, IMAGE_SIGNATURE, type Image, type ImageFile } from '../image.ts';
 import { type Copying, copyBlob, copyPlain } from './copy.ts';
 import type { Judged } from './judge.ts';
 import { NoFile, Opened } from './plain-files.ts';

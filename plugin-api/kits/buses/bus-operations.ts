@@ -1,6 +1,7 @@
 import type { CoreErrorCode } from '../../contract/errors.ts';
+import type { JsonSchema } from '../../contract/json-schema.ts';
 import type { Capabilities } from '../../contract/plugin.ts';
-import type { JsonSchema, Operation } from '../../services/operations.ts';
+import type { Operation } from '../../services/operations.ts';
 import { exactly } from '../operation-kit/schemas.ts';
 import type { HandleRow, HandleTable } from './handle-table.ts';
 

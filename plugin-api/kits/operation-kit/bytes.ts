@@ -1,5 +1,5 @@
 import { CoreError } from '../../contract/errors.ts';
-import type { JsonSchema } from '../../services/operations.ts';
+import type { JsonSchema } from '../../contract/json-schema.ts';
 import { decodeBase64 } from '../base64.ts';
 
 /** The schema of bytes in JSON. */

@@ -1,5 +1,5 @@
 /** Schemas of questions to a person, as results of operations show them. */
-import type { JsonSchema } from '../../services/operations.ts';
+import type { JsonSchema } from '../../contract/json-schema.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 export const PROMPT_PARAMS: JsonSchema = {

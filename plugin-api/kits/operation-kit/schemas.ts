@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../services/operations.ts';
+import type { JsonSchema } from '../../contract/json-schema.ts';
 
 /** A schema of an object that takes nothing else. */
 export function exactly(properties: JsonSchema, required: readonly string[] = Object.keys(properties)): JsonSchema {

@@ -3,20 +3,14 @@
  * devicectl finds them there and loads the module in its own process, as the user who typed the command. A program is a
  * client of the public interface like any other.
  */
-import type { CliView, JsonSchema } from '../../services/operations.ts';
+
+import type { JsonSchema } from '../../contract/json-schema.ts';
+import type { CliView } from '../../services/operations.ts';
 import type { ProgramClient } from './client.ts';
 import type { ExitCode } from './failure.ts';
 
-export { type AnsweringHere, answerHere } from './answer-here.ts';
-export { type Waiting, whenChanged } from './change.ts';
-export { claimLines } from './claim-text.ts';
 export type { ProgramAnswer, ProgramClient, ProgramRequest, ProgramStreamItem } from './client.ts';
 export { EXIT, type ExitCode, Failure, usage } from './failure.ts';
-export { type Fetched, fetchPackage } from './packages.ts';
-export { passphraseFrom } from './passphrase-file.ts';
-export { pause } from './pause.ts';
-export { isAnswerable, saysYes } from './person.ts';
-export { openPrompts, promptLines, promptNamed, rightLines } from './questions.ts';
 export { cell, duration, quoted, timeOf } from './text.ts';
 
 /** The Core that is meant, and where its secrets lie. */

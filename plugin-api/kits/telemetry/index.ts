@@ -1,5 +1,4 @@
-/** The door of what a device says about itself: metrics, consent, and the outbox through which it leaves. */
-export { CONSENT_LEVELS, type ConsentLevel, covers } from '../../contract/consent-level.ts';
+/** The door of what a plugin measures: meters and their service. */
 export {
   type MetricData,
   type MetricInfo,
@@ -8,18 +7,6 @@ export {
   type Metrics,
   metrics,
 } from '../../services/metrics.ts';
-export {
-  type Destination,
-  type Outbox,
-  type OutboxLoss,
-  type OutboxQueue,
-  type Outgoing,
-  outbox,
-  type Queued,
-  type QueueState,
-  type Sent,
-} from '../../services/outbox.ts';
-export { type ConsentTold, type Telemetry, telemetry } from '../../services/telemetry.ts';
 export {
   type Counter,
   type Gauge,

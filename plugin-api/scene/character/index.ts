@@ -1,5 +1,4 @@
 /** The face of the device: what it is made of, and what it looks like at a moment. */
-export { checkCharacter } from './check.ts';
 export { type CharacterMoment, type CharacterPicture, characterNodes } from './figure.ts';
 export { Mouth, mouthOf } from './mouth.ts';
 export {

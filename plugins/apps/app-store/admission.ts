@@ -1,6 +1,6 @@
 /** May this package be installed, and what would be written? */
 import { CoreError, maybe } from '@device-core/plugin-api';
-import { compare } from '@device-core/plugin-api/kits/versions';
+import { compare } from '@device-core/plugin-api/inside/versions';
 import type { AppData } from './data.ts';
 import { NO_DATA } from './data.ts';
 import { checkPlatform, checkRuntime, checkSpace } from './fitness.ts';

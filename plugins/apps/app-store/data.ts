@@ -9,7 +9,7 @@ import { chmod, lchown, lstat, mkdir, open, readdir, readlink, rename, rm, symli
 import { basename, dirname, join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
 import { makeFolder, storageError, syncName } from '@device-core/plugin-api/durable';
-import { moveAside } from '@device-core/plugin-api/pending-state';
+import { moveAside } from '@device-core/plugin-api/inside/pending-state';
 
 const FOLDER = fs.O_RDONLY | fs.O_DIRECTORY | fs.O_NOFOLLOW;
 const FILE = fs.O_RDONLY | fs.O_NOFOLLOW | fs.O_NONBLOCK;

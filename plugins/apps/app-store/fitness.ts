@@ -2,7 +2,7 @@
 import { access, constants, statfs } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
-import { satisfies } from '@device-core/plugin-api/kits/versions';
+import { satisfies } from '@device-core/plugin-api/inside/versions';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 
 /** Share of the written bytes that stays free beside them. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
-import { appStore } from '@device-core/plugin-api/services/app-store';
-import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { appStore } from '@device-core/plugin-api/inside/services/app-store';
+import { appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
-import { consents, prompts } from '@device-core/plugin-api/services/prompts';
+import { prompts } from '@device-core/plugin-api/services/prompts';
 import { offer } from '../shared/package-store/offer.ts';
 import { reportHealth } from './health.ts';
 import type { StoreConfig } from './outcome.ts';

@@ -2,7 +2,7 @@
 
 import { maybe } from '@device-core/plugin-api';
 import { isMap, openList, wrongVersion } from '@device-core/plugin-api/inside/installed';
-import type { Consent } from '@device-core/plugin-api/services/prompts';
+import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import type { ListKind } from '../shared/package-store/list-file.ts';
 
 export interface AppVersion {

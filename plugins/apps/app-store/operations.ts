@@ -1,8 +1,8 @@
 /** apps.install, update, rollback, remove, switch, installed, upload. What takes long is a change. */
 
 import { CoreError, type CoreErrorCode, callerName, maybe } from '@device-core/plugin-api';
+import type { ChangeRequest } from '@device-core/plugin-api/inside/services/changes';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import type { ChangeRequest } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import type { Changing, StoreView } from '../shared/package-store/offer.ts';

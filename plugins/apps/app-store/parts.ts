@@ -1,8 +1,9 @@
 import type { Logger, Scope } from '@device-core/plugin-api';
-import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { Consents } from '@device-core/plugin-api/inside/services/consents';
 import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { Consents, Prompts } from '@device-core/plugin-api/services/prompts';
+import type { Prompts } from '@device-core/plugin-api/services/prompts';
 import type { StoreConfig } from './outcome.ts';
 import type { PackageStore } from './store.ts';
 import type { Uploads } from './uploads.ts';

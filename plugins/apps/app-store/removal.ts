@@ -1,7 +1,7 @@
 /** Removing an app as a change. Its data stay for a while unless they are purged. */
 
 import { CoreError, maybe } from '@device-core/plugin-api';
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import { without } from '../shared/package-store/list-file.ts';
 import { ignoreMissing } from './installation.ts';
 import { type AppEntry, type Installed, retainedOf } from './installed.ts';

@@ -1,7 +1,7 @@
 /** Going back to the version before, as a change: with its code, its data where they were copied, and the owner's answers. */
 
 import { CoreError } from '@device-core/plugin-api';
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import { ignoreMissing } from './installation.ts';
 import { type AppEntry, versionOf } from './installed.ts';
 import type { Parts } from './parts.ts';

@@ -1,5 +1,5 @@
 /** Switching an app off or on as a change, for good: also one of the image. Nothing of it is removed. */
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import { ignoreMissing } from './installation.ts';
 import type { Parts } from './parts.ts';
 

@@ -1,7 +1,7 @@
 /** Usage of an app against its budgets. Pure; it reads no clock. */
 
 import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 export const BUDGETS = ['memory', 'cpu', 'tasks', 'storage', 'cache'] as const;
 export type Budget = (typeof BUDGETS)[number];

@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CoreError, reasonOf, toCoreError } from '@device-core/plugin-api';
-import { compare } from '@device-core/plugin-api/kits/versions';
-import type { StoredApp } from '@device-core/plugin-api/services/app-store';
+import type { StoredApp } from '@device-core/plugin-api/inside/services/app-store';
+import { compare } from '@device-core/plugin-api/inside/versions';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppManifestReader } from './app-manifest.ts';
 import type { LastGoodManifests } from './last-good.ts';

@@ -2,8 +2,9 @@
 
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { type ConsentPolicy, DEFAULT_POLICY, type Decision, questionOf } from '@device-core/plugin-api/inside/consent';
+import type { Consent, Consents } from '@device-core/plugin-api/inside/services/consents';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
-import type { Consent, Consents, Prompts } from '@device-core/plugin-api/services/prompts';
+import type { Prompts } from '@device-core/plugin-api/services/prompts';
 
 export class AppConsents {
   readonly #log: Logger;

@@ -1,5 +1,5 @@
 import { type Logger, reasonOf, rounds, type Scope } from '@device-core/plugin-api';
-import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { App } from './app.ts';
 import type { Budget, BudgetChange } from './app-budget.ts';
 import { ENTRY_BYTES, type FolderSize, folderSize } from './folder-size.ts';

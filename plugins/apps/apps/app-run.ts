@@ -1,6 +1,6 @@
 import { reasonOf } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
-import type { AppSupervisor, GuestEnd, GuestStart } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor, GuestEnd, GuestStart } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** The current run of an app. */
 export interface AppRun {

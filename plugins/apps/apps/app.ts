@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { afterOwnTime, type Clock, CoreError, maybe, reasonOf, type Spent, spentText } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
-import type { GuestEnd, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestEnd, OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { AppManifest, AppState, AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppBudget } from './app-budget.ts';
 import type { AppContext } from './app-context.ts';

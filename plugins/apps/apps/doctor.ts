@@ -5,7 +5,7 @@ import {
   ENFORCED,
   type Enforced,
   type EnforcementReport,
-} from '@device-core/plugin-api/services/app-supervisor';
+} from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 

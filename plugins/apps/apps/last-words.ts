@@ -1,4 +1,4 @@
-import type { AppSupervisor, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor, OutputStream } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** More than the tails of its streams. */
 const LINES = 240;

@@ -1,4 +1,4 @@
-import type { AppSupervisor, OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor, OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { Supervisor } from './supervisor.ts';
 

@@ -1,5 +1,5 @@
 import { CoreError } from '@device-core/plugin-api';
-import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { AppSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { PingLimits } from './liveness.ts';
 

@@ -1,4 +1,4 @@
-import type { Grants } from '@device-core/plugin-api/services/grants';
+import type { Grants } from '@device-core/plugin-api/inside/services/grants';
 
 /** A crash seldom follows from more. */
 const MOST = 3;

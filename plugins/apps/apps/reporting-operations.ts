@@ -1,5 +1,5 @@
 import { type Clock, CoreError, type Logger, maybe, redact } from '@device-core/plugin-api';
-import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { callingApp } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';

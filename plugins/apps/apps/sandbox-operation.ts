@@ -2,8 +2,8 @@
 
 import { maybe } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import type { AppSupervisor, EnforcementReport } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import type { AppSupervisor, EnforcementReport } from '@device-core/plugin-api/services/app-supervisor';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { BY_APP } from './app-operations.ts';
 import type { Supervisor } from './supervisor.ts';

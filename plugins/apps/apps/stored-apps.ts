@@ -1,7 +1,7 @@
 /** Apps of the store of packages. Without a store there are folders alone. */
 import { readFile } from 'node:fs/promises';
 import { CoreError } from '@device-core/plugin-api';
-import type { AppStore, StoredApp } from '@device-core/plugin-api/services/app-store';
+import type { AppStore, StoredApp } from '@device-core/plugin-api/inside/services/app-store';
 
 /** The store took no more when it was installed. */
 const LIMITS = { files: 100_000, bytes: 1 << 30 };

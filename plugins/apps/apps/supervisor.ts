@@ -1,5 +1,5 @@
 import { CoreError, type EventEnvelope, maybe } from '@device-core/plugin-api';
-import type { SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { SessionInfo } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { AppManifest, AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import { App } from './app.ts';
 import type { BadApp, Catalog, FoundApp } from './app-catalog.ts';

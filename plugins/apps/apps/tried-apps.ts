@@ -6,8 +6,8 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, newerForm } from '@device-core/plugin-api';
 import { makeFolder, moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
+import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
-import type { Consent } from '@device-core/plugin-api/services/prompts';
 import { MANIFEST } from './app-catalog.ts';
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';

@@ -1,7 +1,7 @@
 import { type CallContext, CoreError, callerName } from '@device-core/plugin-api';
+import type { Grants, Refusal } from '@device-core/plugin-api/inside/services/grants';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
-import type { Grants, Refusal } from '@device-core/plugin-api/services/grants';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 
 const IDS = { type: 'array', items: { type: 'string' } };

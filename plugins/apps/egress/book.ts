@@ -1,5 +1,5 @@
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
+import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 
 const PART = 'egress';
 /** Bytes are told to the ledger so long after the first, milliseconds. */

@@ -1,8 +1,8 @@
 import { definePlugin, reasonOf, whileThere } from '@device-core/plugin-api';
-import { appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { egress } from '@device-core/plugin-api/inside/services/egress';
+import { ledger as ledgerService } from '@device-core/plugin-api/inside/services/ledger';
 import { device } from '@device-core/plugin-api/services/device';
-import { egress } from '@device-core/plugin-api/services/egress';
-import { ledger as ledgerService } from '@device-core/plugin-api/services/ledger';
 import type { WayOutLimits } from './way-out.ts';
 import { WaysOut } from './ways-out.ts';
 

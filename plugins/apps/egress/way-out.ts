@@ -11,8 +11,8 @@ import {
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterOwnTime, type Capabilities, CoreError, type Logger, type Scope } from '@device-core/plugin-api';
 import type { NamedHost } from '@device-core/plugin-api/inside/app-spec';
-import type { EgressRefusal, EgressUsage } from '@device-core/plugin-api/services/egress';
-import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
+import type { EgressRefusal, EgressUsage } from '@device-core/plugin-api/inside/services/egress';
+import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import { Book } from './book.ts';
 import { copy, type Turns } from './copy.ts';
 import { dial } from './dial.ts';

@@ -1,5 +1,5 @@
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { Egress, EgressRefusal, EgressUsage } from '@device-core/plugin-api/services/egress';
+import type { Egress, EgressRefusal, EgressUsage } from '@device-core/plugin-api/inside/services/egress';
 import { makingPath, wayOutPath } from './socket-file.ts';
 import type { WayOut, WayOutApp } from './way-out.ts';
 

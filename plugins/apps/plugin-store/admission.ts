@@ -11,7 +11,7 @@ import {
   versionFolder,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { type Candidate, checkConfig, readCandidate } from './candidate.ts';
 import { checkClaimable, checkUnsignedLevel, checkUnsignedPower, claimsOf, digestOf, newsOf } from './claims.ts';
 import { checkFit } from './fitness.ts';

@@ -12,7 +12,7 @@ import {
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
 import { PLUGIN_PACKAGE, type Tree, type TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
-import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { readPackage } from '../shared/package-store/staging.ts';
 

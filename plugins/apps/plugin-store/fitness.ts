@@ -2,13 +2,13 @@
 import { fileURLToPath } from 'node:url';
 import { CoreError, type Isolation, type PluginManifest } from '@device-core/plugin-api';
 import { foreignNames, looksLike, reservedNames } from '@device-core/plugin-api/inside/own-names';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { type PluginStatus, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { processes } from '@device-core/plugin-api/inside/services/processes';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { satisfies } from '@device-core/plugin-api/kits/versions';
+import { satisfies } from '@device-core/plugin-api/inside/versions';
 import { device } from '@device-core/plugin-api/services/device';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
-import { grants } from '@device-core/plugin-api/services/grants';
-import { type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { processes } from '@device-core/plugin-api/services/processes';
 import { LEVELS } from './claims.ts';
 
 const KERNEL = new Map([device, eventBus, grants, pluginManager, processes].map(({ id, version }) => [id, version]));

@@ -5,7 +5,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, maybe } from '@device-core/plugin-api';
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import type { Candidate } from './candidate.ts';
 import { rightsOf } from './claims.ts';

@@ -1,7 +1,7 @@
 /** Watches versions that are not proven yet: active for the whole time without failing, or rolled back. */
 import { type EventEnvelope, type Logger, type PluginState, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { stateText } from '@device-core/plugin-api/services/apps';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import type { PluginStore } from './store.ts';
 
 interface StateEvent {

@@ -1,7 +1,7 @@
 /** Going back to the version before, as a change. */
 
 import type { InstalledPlugin } from '@device-core/plugin-api/inside/installed';
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import type { PluginStore } from './store.ts';
 
 export interface RollbackData extends ChangeData {

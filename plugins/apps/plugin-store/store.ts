@@ -11,8 +11,8 @@ import {
   versionsOf,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { stateText } from '@device-core/plugin-api/services/apps';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { without } from '../shared/package-store/list-file.ts';
 import { type FilesKind, VersionFiles } from '../shared/package-store/version-files.ts';
 import type { Candidate } from './candidate.ts';

@@ -1,5 +1,5 @@
-import type { Enforced, Enforcement, EnforcementReport } from '@device-core/plugin-api/services/app-supervisor';
-import type { Wall, WallsReport } from '@device-core/plugin-api/services/launcher';
+import type { Enforced, Enforcement, EnforcementReport } from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { Wall, WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 
 /** The walls of the launcher that stand for a kind; what is missing here needs no wall of it. */
 const WALLS_OF: Readonly<Partial<Record<Enforced, readonly Wall[]>>> = {

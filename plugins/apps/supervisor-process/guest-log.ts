@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { type Clock, maybe } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
-import type { OutputLine, OutputStream } from '@device-core/plugin-api/services/app-supervisor';
+import type { OutputLine, OutputStream } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { ByteRate } from './byte-rate.ts';
 import { entryOf, lineOf, linesOf } from './output-entry.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { constants as osConstants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
-import type { WalledProgram } from '@device-core/plugin-api/services/launcher';
+import type { WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
 import type { GuestLog } from './guest-log.ts';
 import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 

@@ -1,6 +1,6 @@
 import { rounds, type Scope } from '@device-core/plugin-api';
 import type { GuestLimits } from '@device-core/plugin-api/inside/app-spec';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 const EVERY_MS = 2_000;
 const MIB = 1024 * 1024;

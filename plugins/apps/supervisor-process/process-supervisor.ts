@@ -12,9 +12,9 @@ import type {
   GuestStart,
   GuestUsage,
   OutputLine,
-} from '@device-core/plugin-api/services/app-supervisor';
-import type { Identity } from '@device-core/plugin-api/services/identity';
-import type { Launcher } from '@device-core/plugin-api/services/launcher';
+} from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { Identity } from '@device-core/plugin-api/inside/services/identity';
+import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';

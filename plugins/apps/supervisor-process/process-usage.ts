@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** Ticks of /proc/<pid>/stat are hundredths of a second on every architecture of Linux that Node runs on. */
 const TICK_MS = 10;

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { CoreError, descriptorOf, type Logger, reasonOf } from '@device-core/plugin-api';
-import type { Identity } from '@device-core/plugin-api/services/identity';
+import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { SocketNames } from './native.ts';
 
 /** systemd hands sockets over from here on; a Core has few of them. */

@@ -4,7 +4,7 @@ import {
   type Enforced,
   type EnforcementReport,
   type GuestStart,
-} from '@device-core/plugin-api/services/app-supervisor';
+} from '@device-core/plugin-api/inside/services/app-supervisor';
 
 const CGROUPS = '/sys/fs/cgroup';
 

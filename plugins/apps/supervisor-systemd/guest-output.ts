@@ -1,5 +1,5 @@
 import { type Clock, maybe } from '@device-core/plugin-api';
-import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Journal } from './journal.ts';
 import type { JournalLine } from './journal-line.ts';
 

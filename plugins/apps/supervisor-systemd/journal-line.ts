@@ -1,6 +1,6 @@
 import { redact, redactText } from '@device-core/plugin-api';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
-import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** Members of a line of `journalctl -o json` that are read. */
 export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCATION_ID', '_TRANSPORT'] as const;

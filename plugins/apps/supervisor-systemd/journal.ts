@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { type Clock, CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { OutputLine } from '@device-core/plugin-api/services/app-supervisor';
+import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { FIELDS, type JournalLine, journalReader } from './journal-line.ts';
 
 export interface JournalOptions {

@@ -2,7 +2,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
-import { remainsFolder, remainsNoted } from '@device-core/plugin-api/pending-state';
+import { remainsFolder, remainsNoted } from '@device-core/plugin-api/inside/pending-state';
 import type { WardenClient } from './warden-client.ts';
 
 /**

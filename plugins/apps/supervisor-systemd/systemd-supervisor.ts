@@ -10,8 +10,8 @@ import type {
   GuestStart,
   GuestUsage,
   OutputLine,
-} from '@device-core/plugin-api/services/app-supervisor';
-import type { Identity } from '@device-core/plugin-api/services/identity';
+} from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Credentials } from './credentials.ts';
 import { enforcementOf, lacking } from './enforcement.ts';
 import type { GuestOutput } from './guest-output.ts';

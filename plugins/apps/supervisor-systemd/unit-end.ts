@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
-import type { GuestEnd } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestEnd } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** CLD_* of wait(2), as systemd tells them. */
 const EXITED = 1;

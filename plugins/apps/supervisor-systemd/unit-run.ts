@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
-import type { GuestEnd, GuestRun } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestEnd, GuestRun } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { SystemBus } from './system-bus.ts';
 import { endOf } from './unit-end.ts';
 

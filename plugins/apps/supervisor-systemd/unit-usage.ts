@@ -1,6 +1,6 @@
 import { maybe } from '@device-core/plugin-api';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 /** Value of systemd for a property that it does not count. */
 const UNKNOWN = 2n ** 64n - 1n;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { definePlugin, reasonOf, type Scope, whileThere } from '@device-core/plugin-api';
-import { readCharacter } from '@device-core/plugin-api/character';
+import { readCharacter } from '@device-core/plugin-api/inside/character/read';
 import { apps as appsService } from '@device-core/plugin-api/services/apps';
 import { audio as audioService } from '@device-core/plugin-api/services/audio';
 import { display } from '@device-core/plugin-api/services/display';

@@ -1,7 +1,7 @@
 /** Messages to apps, each in order; a bounded queue holds those of an app that does not read. */
 
 import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
+import type { AppSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 
 /** Touches that wait for one app; the oldest goes. */
 const MOST_WAITING = 32;

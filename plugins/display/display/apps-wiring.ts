@@ -1,7 +1,7 @@
 /** Surfaces of apps with everything around them: the apps, their sockets, their calls by voice, and the operations display.*. */
 
 import type { PluginHost } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { AppSurfaces } from './app-surfaces.ts';

@@ -1,7 +1,8 @@
 /** Facts for the screens: gathered from services, as data, so that a screen is a function of them. */
+
+import type { DepartureLine } from '@device-core/plugin-api/inside/services/ledger';
 import type { AudioState } from '@device-core/plugin-api/services/audio';
 import type { DisplayState, Notification } from '@device-core/plugin-api/services/display';
-import type { DepartureLine } from '@device-core/plugin-api/services/ledger';
 import type { WifiNetwork } from '@device-core/plugin-api/services/network';
 import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { Timer } from '@device-core/plugin-api/services/timers';

@@ -1,6 +1,7 @@
 /** Keeps the facts: each service that is there tells its part, and what goes takes its part along. */
 import { networkInterfaces } from 'node:os';
 import { type PluginHost, reasonOf } from '@device-core/plugin-api';
+import { type DeparturesLedger, ledger } from '@device-core/plugin-api/inside/services/ledger';
 import { type Apps, apps } from '@device-core/plugin-api/services/apps';
 import { type Audio, audio } from '@device-core/plugin-api/services/audio';
 import { type Config, config } from '@device-core/plugin-api/services/config';
@@ -11,7 +12,6 @@ import {
   type Notifications,
   notifications,
 } from '@device-core/plugin-api/services/display';
-import { type DeparturesLedger, ledger } from '@device-core/plugin-api/services/ledger';
 import { type Network, network } from '@device-core/plugin-api/services/network';
 import { type Timers, type TimersState, timers } from '@device-core/plugin-api/services/timers';
 import { type Voice, voice } from '@device-core/plugin-api/services/voice';

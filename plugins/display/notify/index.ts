@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CoreError, definePlugin, type EventEnvelope, reasonOf } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { display, type Notification, notifications } from '@device-core/plugin-api/services/display';
 import { operations } from '@device-core/plugin-api/services/operations';

@@ -1,7 +1,7 @@
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
 import { display } from '@device-core/plugin-api/services/display';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { BAR, BAR_UNITS, splashScene } from './scene.ts';
 
 const requires = { device, display, pluginManager };

@@ -1,6 +1,6 @@
 /** A code to scan, as one path: rows of dark modules are strokes as thick as a module. */
 
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import type { SceneNode } from '@device-core/plugin-api/scene';
 
 const uqr = packageLater<typeof import('uqr')>('uqr', import.meta.url);

@@ -1,11 +1,12 @@
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { panelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { device } from '@device-core/plugin-api/services/device';
 import { display } from '@device-core/plugin-api/services/display';
 import { intents } from '@device-core/plugin-api/services/intents';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { panelAnswers, prompts } from '@device-core/plugin-api/services/prompts';
+import { prompts } from '@device-core/plugin-api/services/prompts';
 import { voice } from '@device-core/plugin-api/services/voice';
 import { Listeners } from './ear.ts';
 import { KeptSurface } from './kept-surface.ts';

@@ -1,8 +1,9 @@
 /** Shows the open questions one at a time and answers them. What is on the panel is a view: the questions are `prompts`'s. */
 import { CoreError, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { inTurn, optionalIn } from '@device-core/plugin-api/inside/consent';
+import type { PanelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
 import type { Display, SurfaceInput } from '@device-core/plugin-api/services/display';
-import type { PanelAnswers, Prompt, Prompts } from '@device-core/plugin-api/services/prompts';
+import type { Prompt, Prompts } from '@device-core/plugin-api/services/prompts';
 import { ARMED_MS, chosenOf, itemTap, promptScene, TAP } from './prompt-scene.ts';
 import type { Asked, Refusal } from './spoken.ts';
 

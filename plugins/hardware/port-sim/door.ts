@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { CoreError, descriptorOf, type Logger, reasonOf } from '@device-core/plugin-api';
-import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
-import type { Processes } from '@device-core/plugin-api/services/processes';
+import type { Identity, PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
+import type { Processes } from '@device-core/plugin-api/inside/services/processes';
 
 /** Maximum refusals in the log: a guest that knocks on and on fills no log. */
 const TOLD_REFUSALS = 10;

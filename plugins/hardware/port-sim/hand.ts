@@ -1,7 +1,7 @@
 /** Control of the simulator by the Core: controls over the wire of the port, and reports of its state. */
 import type { Socket } from 'node:net';
 import { afterOwnTime, type Clock, CoreError } from '@device-core/plugin-api';
-import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
+import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/inside/services/bridge-simulator';
 import { KIND, writeMessage } from './sim/index.ts';
 
 /** Milliseconds between two looks at the state, while there is a watcher. */

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
+import { bridgeSimulator } from '@device-core/plugin-api/inside/services/bridge-simulator';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
+import { processes } from '@device-core/plugin-api/inside/services/processes';
 import { bridgePort } from '@device-core/plugin-api/services/bridge-port';
-import { bridgeSimulator } from '@device-core/plugin-api/services/bridge-simulator';
 import { device } from '@device-core/plugin-api/services/device';
-import { identity } from '@device-core/plugin-api/services/identity';
-import { processes } from '@device-core/plugin-api/services/processes';
 import { Door } from './door.ts';
 import { Hand } from './hand.ts';
 import { SimPort } from './port.ts';

@@ -1,11 +1,16 @@
 /** The simulated device as one thing: its bridge, what is around it, and the plugins that do the rest. */
 
 import { type CallContext, CoreError, type Scope } from '@device-core/plugin-api';
-import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
-import type { NetworkSimulator, NetworkState } from '@device-core/plugin-api/services/network';
+import type { BridgeSimulator, BridgeView } from '@device-core/plugin-api/inside/services/bridge-simulator';
+import type {
+  NetworkSimulator,
+  PowerSimulator,
+  WallTimeSimulator,
+} from '@device-core/plugin-api/inside/services/simulators';
+import type { NetworkState } from '@device-core/plugin-api/services/network';
 import type { Operations } from '@device-core/plugin-api/services/operations';
-import type { PowerSimulator, PowerState } from '@device-core/plugin-api/services/power';
-import type { WallTimeSimulator, WallTimeState } from '@device-core/plugin-api/services/wall-time';
+import type { PowerState } from '@device-core/plugin-api/services/power';
+import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { Control } from './controls.ts';
 import { ndefMessage, type TagRecords } from './ndef.ts';
 

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
-import { bridgeSimulator } from '@device-core/plugin-api/services/bridge-simulator';
+import { bridgeSimulator } from '@device-core/plugin-api/inside/services/bridge-simulator';
+import {
+  networkSimulator,
+  powerSimulator,
+  wallTimeSimulator,
+} from '@device-core/plugin-api/inside/services/simulators';
 import { device } from '@device-core/plugin-api/services/device';
-import { networkSimulator } from '@device-core/plugin-api/services/network';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { powerSimulator } from '@device-core/plugin-api/services/power';
-import { wallTimeSimulator } from '@device-core/plugin-api/services/wall-time';
 import { SimulatedDevice } from './device.ts';
 import { controlOperations } from './operations.ts';
 import { scenarioOperations } from './scenario-operations.ts';

@@ -1,9 +1,9 @@
 /** Scenario files: text in, steps with their lines out, and back. Pure. */
 
 import { CoreError, nearest } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import { SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
-import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Ajv } from 'ajv';
 import type { Control } from './controls.ts';

@@ -1,6 +1,6 @@
 import { definePlugin } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
 import { device } from '@device-core/plugin-api/services/device';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
 import { Launcher } from './launcher.ts';
 
 interface CliConfig {

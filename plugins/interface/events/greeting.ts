@@ -1,9 +1,9 @@
 /** Events in READY: the subscribed filters of the app's manifest, and the latest retained event of each topic. */
 
 import { CoreError, type EventEnvelope, type Logger, maybe, reasonOf, type Session } from '@device-core/plugin-api';
-import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import type { Apps } from '@device-core/plugin-api/services/apps';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { ReadRights } from './read-rights.ts';
 import { Reader } from './reader.ts';
 import type { SessionRegistry } from './session-registry.ts';

@@ -1,8 +1,8 @@
 import { definePlugin } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { type Apps, apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
 import type { EventsConfig } from './configuration.ts';
 import { EventStreams } from './event-stream.ts';

@@ -13,8 +13,8 @@ import {
   PRIORITIES,
   type Priority,
 } from '@device-core/plugin-api';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { UiPayloads } from './ui-payloads.ts';
 

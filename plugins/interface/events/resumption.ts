@@ -2,8 +2,8 @@
 
 import type { Logger, Session } from '@device-core/plugin-api';
 import { reasonOf } from '@device-core/plugin-api';
-import type { AppSockets } from '@device-core/plugin-api/services/app-sockets';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
+import type { AppSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import type { Greeting } from './greeting.ts';
 import type { Subscriptions } from './handover.ts';
 import type { SessionRegistry } from './session-registry.ts';

@@ -13,9 +13,9 @@ import {
   grantHint,
   implies,
 } from '@device-core/plugin-api';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { Apps } from '@device-core/plugin-api/services/apps';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import {
   checkPublication,

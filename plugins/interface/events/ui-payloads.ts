@@ -1,6 +1,6 @@
 /** Payloads of the topics that ask for the panel (decisions D8): checked at the door, so that whoever draws can trust them. */
 import { CoreError } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);

@@ -10,7 +10,7 @@ import {
   maybe,
   steadyMs,
 } from '@device-core/plugin-api';
-import type { AppCall, CallMeta } from '@device-core/plugin-api/services/app-sockets';
+import type { AppCall, CallMeta } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { FunctionRequest } from '@device-core/plugin-api/services/functions';
 import { formatTraceparent, type Tracer } from '@device-core/plugin-api/tracing';
 import type { Registered } from './entry.ts';

@@ -1,6 +1,6 @@
 /** One function entry of a specification, checked and made ready for calls. */
 import { CoreError, describeCapability, suggestCapability } from '@device-core/plugin-api';
-import { isVersion } from '@device-core/plugin-api/kits/versions';
+import { isVersion } from '@device-core/plugin-api/inside/versions';
 import type { FunctionEntry, FunctionSpecification } from '@device-core/plugin-api/services/functions';
 import { compileMembers, type MembersCheck, parseType, TYPE_NAMES } from './types.ts';
 

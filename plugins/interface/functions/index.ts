@@ -1,6 +1,6 @@
 import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
 import { functions } from '@device-core/plugin-api/services/functions';

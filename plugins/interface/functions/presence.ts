@@ -1,7 +1,7 @@
 /** Which apps have a session now, and when the next one of an app comes. */
 
 import { CoreError, type Scope } from '@device-core/plugin-api';
-import type { AppSockets, SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { AppSockets, SessionInfo } from '@device-core/plugin-api/inside/services/app-sockets';
 
 export class Presence {
   readonly #sessions = new Map<string, Set<string>>();

@@ -1,6 +1,6 @@
 /** Every version of every function of every app, and which of them a caller means. Pure, in memory. */
 import { CoreError, didYouMean } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
 import type { Registered } from './entry.ts';
 

@@ -1,7 +1,7 @@
 /** Caller of a request: the token of its header decides, else the peer of its Unix socket (decisions D1). */
 import type { IncomingMessage } from 'node:http';
 import { type Caller, CoreError, type TcpConnection } from '@device-core/plugin-api';
-import type { Credentials } from '@device-core/plugin-api/services/identity';
+import type { Credentials } from '@device-core/plugin-api/inside/services/identity';
 import type { Connection } from './connections.ts';
 
 /** Id of a confirmation that a page repeats its request with. */

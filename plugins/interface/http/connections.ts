@@ -10,8 +10,8 @@ import {
   reasonOf,
   type TcpConnection,
 } from '@device-core/plugin-api';
-import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
-import type { ProcessOwner } from '@device-core/plugin-api/services/processes';
+import type { Identity, PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
+import type { ProcessOwner } from '@device-core/plugin-api/inside/services/processes';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';

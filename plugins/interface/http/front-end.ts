@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ANONYMOUS, type Caller, CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
-import type { Identity } from '@device-core/plugin-api/services/identity';
+import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type {
   OperationInfo,
   Operations,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { definePlugin, reasonOf, rounds } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
+import { sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { device } from '@device-core/plugin-api/services/device';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
-import { identity } from '@device-core/plugin-api/services/identity';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { sessions } from '@device-core/plugin-api/services/sessions';
 import { type ArrivalLimits, Arrivals } from './arrivals.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { EventStreams } from './event-streams.ts';

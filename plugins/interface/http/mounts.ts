@@ -1,7 +1,7 @@
 /** Files that another plugin serves on the same origin: GET and HEAD, nothing secret, no identity. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CoreError, type Logger, maybe, toCoreError } from '@device-core/plugin-api';
-import type { PageAnswer, PageRequest } from '@device-core/plugin-api/services/http-server';
+import type { PageAnswer, PageRequest } from '@device-core/plugin-api/inside/services/http-server';
 import type { Connections } from './connections.ts';
 import { sendFailure } from './responses.ts';
 

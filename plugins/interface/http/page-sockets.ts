@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Caller, CoreError, type Logger, reasonOf, toCoreError } from '@device-core/plugin-api';
+import type { PageSocket, PageSockets } from '@device-core/plugin-api/inside/services/http-server';
 import { Queue } from '@device-core/plugin-api/operation-kit';
-import type { PageSocket, PageSockets } from '@device-core/plugin-api/services/http-server';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Connections } from './connections.ts';
 import { rejectSocket } from './responses.ts';

@@ -7,8 +7,8 @@ import {
   maybe,
   type TcpConnection,
 } from '@device-core/plugin-api';
-import type { AppLaunch, Credentials, PeerCredentials } from '@device-core/plugin-api/services/identity';
-import type { Processes, ProcessOwner } from '@device-core/plugin-api/services/processes';
+import type { AppLaunch, Credentials, PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
+import type { Processes, ProcessOwner } from '@device-core/plugin-api/inside/services/processes';
 import type { PeerReader } from './peer-credentials.ts';
 import { settledPeer } from './settled-peer.ts';
 import type { Tokens } from './tokens.ts';

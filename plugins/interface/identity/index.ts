@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
+import { processes } from '@device-core/plugin-api/inside/services/processes';
+import { sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { device } from '@device-core/plugin-api/services/device';
-import { identity } from '@device-core/plugin-api/services/identity';
-import { processes } from '@device-core/plugin-api/services/processes';
-import { sessions } from '@device-core/plugin-api/services/sessions';
 import { BrowserKeys } from './browser-keys.ts';
 import { CallerResolver } from './caller-resolver.ts';
 import { loadOperatorToken } from './operator-token.ts';

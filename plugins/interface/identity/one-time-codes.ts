@@ -1,7 +1,7 @@
 /** One-time codes of a person before a browser: short enough to type, so that one peer has few tries at each. */
 import { randomInt } from 'node:crypto';
 import { type Clock, CoreError } from '@device-core/plugin-api';
-import type { SignIn } from '@device-core/plugin-api/services/sessions';
+import type { SignIn } from '@device-core/plugin-api/inside/services/sessions';
 
 /** Without letters and digits that look alike: 40 bits in eight of them. */
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';

@@ -1,5 +1,5 @@
 import { closeSync, readFileSync } from 'node:fs';
-import type { PeerCredentials } from '@device-core/plugin-api/services/identity';
+import type { PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
 
 const SOL_SOCKET = 1;
 const SO_PEERCRED = 17;

@@ -13,8 +13,8 @@ import {
   type StayingBrowser,
 } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { Sessions, SignedIn, SignIn } from '@device-core/plugin-api/inside/services/sessions';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { Sessions, SignedIn, SignIn } from '@device-core/plugin-api/services/sessions';
 import { type BrowserKeys, checkKey } from './browser-keys.ts';
 import { OneTimeCodes } from './one-time-codes.ts';
 import { hashOf, newToken } from './tokens.ts';

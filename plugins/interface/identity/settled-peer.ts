@@ -1,6 +1,6 @@
 /** The owner of the process at the other end of a Unix socket: settled once, as the connection comes (decisions D1a). */
-import type { PeerCredentials } from '@device-core/plugin-api/services/identity';
-import type { Processes } from '@device-core/plugin-api/services/processes';
+import type { PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
+import type { Processes } from '@device-core/plugin-api/inside/services/processes';
 import type { PeerReader } from './peer-credentials.ts';
 
 /** To be called in the turn of the accept. Nothing here waits for more than the book of processes, which answers in the same turn. */

@@ -1,15 +1,11 @@
 import { join } from 'node:path';
 import { CoreError, definePlugin, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { answersOf, type ConsentPolicy, policyProblem } from '@device-core/plugin-api/inside/consent';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
+import { panelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import {
-  consents,
-  type Prompt,
-  type PromptOutcome,
-  panelAnswers,
-  prompts,
-} from '@device-core/plugin-api/services/prompts';
+import { type Prompt, type PromptOutcome, prompts } from '@device-core/plugin-api/services/prompts';
 import { Board, type PromptState } from './board.ts';
 import { KeptAnswers } from './kept-answers.ts';
 import { promptOperations } from './operations.ts';

@@ -3,8 +3,8 @@
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 import { type ConsentPolicy, mergeAnswers } from '@device-core/plugin-api/inside/consent';
+import type { Consent, Consents } from '@device-core/plugin-api/inside/services/consents';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { Consent, Consents } from '@device-core/plugin-api/services/prompts';
 
 type ByApp = ReadonlyMap<string, readonly Consent[]>;
 

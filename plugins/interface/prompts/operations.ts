@@ -1,8 +1,9 @@
 /** prompts.list, prompts.answer, consents.list: for the person who owns the device, whatever an app holds. */
 import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
+import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import { ACT_ABOUT, ACT_NAMES, exactly, PROMPT_PARAMS, PROMPT_RIGHTS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { Consent, Prompt, PromptOutcome } from '@device-core/plugin-api/services/prompts';
+import type { Prompt, PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Board } from './board.ts';
 import type { KeptAnswers } from './kept-answers.ts';
 

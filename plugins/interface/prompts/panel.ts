@@ -3,7 +3,8 @@
  * say that somebody did.
  */
 import { CoreError, FOR_USER, type ServesEachUser, type ServiceUser } from '@device-core/plugin-api';
-import type { PanelAnswers, PromptOutcome } from '@device-core/plugin-api/services/prompts';
+import type { PanelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
+import type { PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Board } from './board.ts';
 
 const PANEL = 'system-view';

@@ -1,7 +1,7 @@
 /** Calls from the Core into one app over one session: matched by id, bounded in time and number, settled once. */
 
 import { CoreError } from '@device-core/plugin-api';
-import type { AppCall } from '@device-core/plugin-api/services/app-sockets';
+import type { AppCall } from '@device-core/plugin-api/inside/services/app-sockets';
 import { parseTraceparent, type TraceContext } from '@device-core/plugin-api/tracing';
 import type { Counters } from './counters.ts';
 import { type Deadlines, Expiring, Later } from './deadlines.ts';

@@ -11,7 +11,7 @@ import {
   toCoreError,
   WHEN_ABORTED,
 } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import type { Invocation, Operations } from '@device-core/plugin-api/services/operations';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
 import type { MethodHandlerContext, Server } from 'jayson';

@@ -11,7 +11,7 @@ import {
   spentText,
   toCoreError,
 } from '@device-core/plugin-api';
-import type { AppCall, ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { AppCall, ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Operations } from '@device-core/plugin-api/services/operations';
 import { AppCalls } from './app-calls.ts';
 import { AppRequests } from './app-requests.ts';

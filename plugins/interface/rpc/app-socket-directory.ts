@@ -1,7 +1,7 @@
 /** The sockets of all apps: what the service `app-sockets` offers. */
 
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { AppCall, AppSockets, SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { AppCall, AppSockets, SessionInfo } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { AppSession } from './app-session.ts';
 import { AppSocket, type SocketWorld } from './app-socket.ts';
 import type { AppIdentity } from './peer-check.ts';

@@ -1,10 +1,10 @@
 import { definePlugin, rounds } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
-import { grants } from '@device-core/plugin-api/services/grants';
-import { identity } from '@device-core/plugin-api/services/identity';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { AppSocketDirectory } from './app-socket-directory.ts';
 import { Counters } from './counters.ts';

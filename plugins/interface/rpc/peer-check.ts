@@ -3,7 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import { descriptorOf, reasonOf } from '@device-core/plugin-api';
-import type { Identity, PeerCredentials } from '@device-core/plugin-api/services/identity';
+import type { Identity, PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
 
 /** App of the socket. */
 export interface AppIdentity {

@@ -7,9 +7,9 @@ import {
   type Scope,
   settlesWithin,
 } from '@device-core/plugin-api';
-import type { ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import type { ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
+import type { Grants } from '@device-core/plugin-api/inside/services/grants';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { Grants } from '@device-core/plugin-api/services/grants';
 import type { AppSession } from './app-session.ts';
 import type { Counters } from './counters.ts';
 import { announced, type RpcConfig } from './limits.ts';

@@ -1,9 +1,9 @@
 /** plugins.apply: the SKU is read again, and what it says is made so, as a change. */
 
 import { type Clock, CoreError, callerName } from '@device-core/plugin-api';
-import type { ChangeData, ChangeMaker, ChangeRequest } from '@device-core/plugin-api/services/changes';
+import type { ChangeData, ChangeMaker, ChangeRequest } from '@device-core/plugin-api/inside/services/changes';
+import type { PluginManager, SkuChange } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { PluginManager, SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 
 /** Time for the answer to leave the device before its own way out is restarted. */
 const ANSWER_FIRST_MS = 100;

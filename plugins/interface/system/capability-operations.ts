@@ -1,6 +1,6 @@
 /** capabilities.list and system.refusals: who may do what, and why not. */
 import { CAPABILITIES, type Capabilities, type CapabilityId } from '@device-core/plugin-api';
-import type { Grants } from '@device-core/plugin-api/services/grants';
+import type { Grants } from '@device-core/plugin-api/inside/services/grants';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const CLASS: JsonSchema = { enum: ['normal', 'sensitive', 'oem'] };

@@ -9,6 +9,7 @@ import {
   type Scope,
   settlesWithin,
 } from '@device-core/plugin-api';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type {
   BridgeHealth,
@@ -17,7 +18,6 @@ import type {
   HealthReport,
 } from '@device-core/plugin-api/services/health';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { type StorageHealth, storageHealth } from './storage.ts';
 import { LOOP, WARNING } from './usage-operations.ts';
 

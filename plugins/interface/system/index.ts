@@ -1,9 +1,9 @@
 import { CoreError, definePlugin } from '@device-core/plugin-api';
-import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import { type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/inside/services/changes';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
-import { grants } from '@device-core/plugin-api/services/grants';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { aboutOperations } from './about.ts';
 import { Applying, applyOperation } from './apply.ts';
 import { capabilityOperations } from './capability-operations.ts';

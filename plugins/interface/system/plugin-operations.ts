@@ -1,7 +1,7 @@
 /** plugins.list, plugins.pages, plugins.restart, plugins.enable, plugins.disable, plugins.release. */
 import { CoreError, type Logger, PLUGIN_STATES, type PluginPage, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 
 /** Time for the answer to leave the device before its own way out is restarted. */
 const ANSWER_FIRST_MS = 100;

@@ -8,8 +8,8 @@ import {
   type PluginUsage,
   type SampledUsage,
 } from '@device-core/plugin-api';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
 const MS: JsonSchema = { type: 'number', minimum: 0, description: 'milliseconds' };

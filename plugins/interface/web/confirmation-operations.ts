@@ -1,8 +1,8 @@
 /** Confirming what a page wants to do: by a code, or by waiting for the panel. */
 import { type CallContext, CoreError, maybe } from '@device-core/plugin-api';
+import type { Sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { ACT_NAMES, ACT_SUBJECT, exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import type { Confirmations } from './confirmations.ts';
 
 const ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{12}$' };

@@ -7,7 +7,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { PageAnswer, PageRequest } from '@device-core/plugin-api/services/http-server';
+import type { PageAnswer, PageRequest } from '@device-core/plugin-api/inside/services/http-server';
 import { withoutTypes } from './strip.ts';
 import { themeSheet } from './theme-sheet.ts';
 

@@ -1,10 +1,10 @@
 import { type Clock, definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
+import { type Sessions, sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { device } from '@device-core/plugin-api/services/device';
 import { display } from '@device-core/plugin-api/services/display';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { prompts } from '@device-core/plugin-api/services/prompts';
-import { type Sessions, sessions } from '@device-core/plugin-api/services/sessions';
 import { confirmationOperations } from './confirmation-operations.ts';
 import { Confirmations } from './confirmations.ts';
 import { PageFiles } from './files.ts';

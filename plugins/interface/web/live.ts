@@ -11,7 +11,7 @@
  * endian, and the bytes.
  */
 import { type Clock, CoreError, maybe, toCoreError } from '@device-core/plugin-api';
-import type { PageSocket } from '@device-core/plugin-api/services/http-server';
+import type { PageSocket } from '@device-core/plugin-api/inside/services/http-server';
 import type { Operations, ServerSentEvent, StreamChannel } from '@device-core/plugin-api/services/operations';
 import { Inbox, type Loss } from './inbox.ts';
 

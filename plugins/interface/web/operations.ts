@@ -1,8 +1,8 @@
 /** Sessions of browsers as operations: who is signed in, and how one does. */
 import { type BrowserProof, type Caller, CoreError, type OperatorRole } from '@device-core/plugin-api';
-import type { HttpServer } from '@device-core/plugin-api/services/http-server';
+import type { HttpServer } from '@device-core/plugin-api/inside/services/http-server';
+import type { Sessions } from '@device-core/plugin-api/inside/services/sessions';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { Sessions } from '@device-core/plugin-api/services/sessions';
 
 const ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{12}$' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 60 };

@@ -3,8 +3,8 @@
  * can answer it, too.
  */
 import { type Logger, maybe, reasonOf } from '@device-core/plugin-api';
+import type { Sessions } from '@device-core/plugin-api/inside/services/sessions';
 import type { Prompts } from '@device-core/plugin-api/services/prompts';
-import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import type { Waiting } from './confirmations.ts';
 
 const KIND = 'confirm';

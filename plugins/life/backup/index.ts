@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { definePlugin, whileThere } from '@device-core/plugin-api';
+import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/inside/pending-state';
 import { secretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
-import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/pending-state';
+import { machine } from '@device-core/plugin-api/inside/services/machine';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
-import { machine } from '@device-core/plugin-api/services/machine';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { Backups } from './backups.ts';
 import { BACKUP_LIMITS, type BackupLimits } from './head.ts';

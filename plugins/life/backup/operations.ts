@@ -1,9 +1,9 @@
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
+import { orderPending, pendingAct } from '@device-core/plugin-api/inside/pending-state';
 import type { SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
+import type { Machine } from '@device-core/plugin-api/inside/services/machine';
 import { exactly, STORAGE_ERRORS, textOf } from '@device-core/plugin-api/operation-kit';
-import { orderPending, pendingAct } from '@device-core/plugin-api/pending-state';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { Machine } from '@device-core/plugin-api/services/machine';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { type Backups, PART_BYTES } from './backups.ts';
 import { BACKUP_LIMITS, LONGEST } from './head.ts';

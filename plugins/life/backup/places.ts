@@ -2,8 +2,8 @@
 import { type Dirent, constants as fs } from 'node:fs';
 import { type FileHandle, open, opendir, readFile } from 'node:fs/promises';
 import { type PluginManifest, type StateForms, stateOf } from '@device-core/plugin-api';
+import { KEPT } from '@device-core/plugin-api/inside/pending-state';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { KEPT } from '@device-core/plugin-api/pending-state';
 
 /**
  * Paths that are no state: they are made again, or concern this run alone. Keys of browsers: one that was revoked since

@@ -1,8 +1,8 @@
 /** A slot that the boot loader left: told until a good update comes, or a person says that it was seen. */
 import { join } from 'node:path';
 import type { Logger, Scope } from '@device-core/plugin-api';
-import type { SlotName } from '@device-core/plugin-api/boot-record';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import type { SlotName } from '@device-core/plugin-api/inside/boot-record';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 
 export interface Left {

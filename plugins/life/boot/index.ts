@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { definePlugin, maybe, type PluginHost, whileThere } from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import { coreRestart } from '@device-core/plugin-api/inside/core-restart';
+import { machine } from '@device-core/plugin-api/inside/services/machine';
+import { slots } from '@device-core/plugin-api/inside/services/slots';
 import { device } from '@device-core/plugin-api/services/device';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
-import { machine } from '@device-core/plugin-api/services/machine';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { slots } from '@device-core/plugin-api/services/slots';
 import { FellBack } from './fell-back.ts';
 import { bootOperations } from './operations.ts';
 

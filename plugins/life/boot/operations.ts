@@ -2,10 +2,10 @@
 import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
 import type { CoreRestart } from '@device-core/plugin-api/inside/core-restart';
+import { MACHINE_ACTS, type Machine, type MachineAct } from '@device-core/plugin-api/inside/services/machine';
+import type { Slots } from '@device-core/plugin-api/inside/services/slots';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import { MACHINE_ACTS, type Machine, type MachineAct } from '@device-core/plugin-api/services/machine';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { Slots } from '@device-core/plugin-api/services/slots';
 import type { Left } from './fell-back.ts';
 
 const TEXT: JsonSchema = { type: 'string' };

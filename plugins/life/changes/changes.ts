@@ -1,7 +1,7 @@
 /** Makes changes: so many at once, one after the other for a subject, each step recorded before it runs. */
 
 import { CoreError, maybe, type PluginHost, toCoreError } from '@device-core/plugin-api';
-import type { ChangeInfo, ChangeMaker, ChangeRequest, Changes } from '@device-core/plugin-api/services/changes';
+import type { ChangeInfo, ChangeMaker, ChangeRequest, Changes } from '@device-core/plugin-api/inside/services/changes';
 import { type ChangeRecord, isOver, newRecord, viewOf } from './record.ts';
 import type { Records } from './records.ts';
 

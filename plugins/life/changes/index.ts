@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
-import { changes } from '@device-core/plugin-api/services/changes';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { ChangeService, type ChangesConfig } from './changes.ts';

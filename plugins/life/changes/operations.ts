@@ -1,7 +1,7 @@
 /** changes.list, changes.get. */
 import { type CallContext, type Capabilities, type CapabilityId, CoreError, callerName } from '@device-core/plugin-api';
+import { CHANGE_STATES, type ChangeInfo, type Changes } from '@device-core/plugin-api/inside/services/changes';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import { CHANGE_STATES, type ChangeInfo, type Changes } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const TEXT: JsonSchema = { type: 'string' };

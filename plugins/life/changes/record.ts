@@ -6,8 +6,8 @@ import type {
   ChangeRequest,
   ChangeState,
   ChangeStep,
-} from '@device-core/plugin-api/services/changes';
-import { CHANGE_STATES, type ChangeMaker } from '@device-core/plugin-api/services/changes';
+} from '@device-core/plugin-api/inside/services/changes';
+import { CHANGE_STATES, type ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 
 export const FORM = 1;
 

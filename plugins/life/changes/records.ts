@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CoreError, type Logger, newerForm, reasonOf } from '@device-core/plugin-api';
 import { makeFolder, readState, replaceFile, setAside, sweepLeftovers } from '@device-core/plugin-api/durable';
-import type { ChangeInfo } from '@device-core/plugin-api/services/changes';
+import type { ChangeInfo } from '@device-core/plugin-api/inside/services/changes';
 import { type ChangeRecord, FORM, isOver, parseRecord, viewOf } from './record.ts';
 
 export class Records {

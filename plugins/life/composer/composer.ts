@@ -1,6 +1,6 @@
 /** Applies the SKU, and remembers what came of it. */
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
-import type { PluginManager, SkuChange } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager, SkuChange } from '@device-core/plugin-api/inside/services/plugin-manager';
 
 interface Problem {
   readonly file: string;

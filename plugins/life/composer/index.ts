@@ -1,6 +1,6 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { Composer } from './composer.ts';
 import { watchSku } from './file-watch.ts';
 

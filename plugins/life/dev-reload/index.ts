@@ -1,5 +1,5 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { Reloader } from './reloader.ts';
 
 /** First look after this time at the latest: a plugin that starts after the device became ready gets no event. */

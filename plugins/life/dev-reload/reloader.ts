@@ -1,6 +1,6 @@
 /** Watches the folders of plugins: save, and what runs apart runs the new code. */
 import { afterQuiet, type PluginHost, reasonOf } from '@device-core/plugin-api';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { type FSWatcher, watch } from 'chokidar';
 
 /** Not code, or not that of the plugin: its tests, and the device to try it on, which the composer follows. */

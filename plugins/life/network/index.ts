@@ -1,8 +1,9 @@
 import { CoreError, definePlugin, maybe, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { networkSimulator } from '@device-core/plugin-api/inside/services/simulators';
 import { device } from '@device-core/plugin-api/services/device';
-import { type Network, type NetworkState, network, networkSimulator } from '@device-core/plugin-api/services/network';
+import { type Network, type NetworkState, network } from '@device-core/plugin-api/services/network';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { NetworkManager } from './network-manager.ts';
 import { NM } from './nm-names.ts';

@@ -1,5 +1,5 @@
 import { afterQuiet, CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/netlink';
+import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/inside/netlink';
 import type { NetworkState } from '@device-core/plugin-api/services/network';
 import { linksOf, type Places, stateOf, waysOut } from './links.ts';
 import type { Known, Provider } from './provider.ts';

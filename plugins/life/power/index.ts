@@ -1,9 +1,10 @@
 import { CoreError, definePlugin, maybe, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { powerSimulator } from '@device-core/plugin-api/inside/services/simulators';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { type Power, type PowerState, power, powerSimulator } from '@device-core/plugin-api/services/power';
+import { type Power, type PowerState, power } from '@device-core/plugin-api/services/power';
 import { powerOperation } from './operations.ts';
 import type { Marks, Provider } from './provider.ts';
 import { SimulatedPower } from './simulated.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterQuiet, reasonOf, rounds, type Scope } from '@device-core/plugin-api';
-import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/netlink';
+import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/inside/netlink';
 import type { PowerState } from '@device-core/plugin-api/services/power';
 import { type Marks, onBattery, onMains, type Provider } from './provider.ts';
 

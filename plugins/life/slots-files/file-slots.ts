@@ -1,11 +1,11 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import type { SlotName } from '@device-core/plugin-api/boot-record';
-import { IMAGE_LIST, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
+import type { SlotName } from '@device-core/plugin-api/inside/boot-record';
+import { IMAGE_LIST, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/inside/image';
 import { readBounded } from '@device-core/plugin-api/inside/image-folder';
+import type { SlotInfo, Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/inside/services/slots';
 import { type SlotPlaces, SlotWriter } from '@device-core/plugin-api/inside/slot-files';
-import type { SlotInfo, Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/services/slots';
 import type { Writer } from './writer.ts';
 
 /** Slots that are folders. What is to be read the Core reads itself: everybody may. */

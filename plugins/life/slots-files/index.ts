@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { coreRestart, machineOf } from '@device-core/plugin-api/inside/core-restart';
+import { machine } from '@device-core/plugin-api/inside/services/machine';
+import { slots } from '@device-core/plugin-api/inside/services/slots';
 import { device } from '@device-core/plugin-api/services/device';
-import { machine } from '@device-core/plugin-api/services/machine';
-import { slots } from '@device-core/plugin-api/services/slots';
 import { FileSlots } from './file-slots.ts';
 import { HelperWriter } from './helper-writer.ts';
 import { InlineWriter } from './inline-writer.ts';

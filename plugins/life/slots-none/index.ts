@@ -1,8 +1,8 @@
 import { CoreError, definePlugin } from '@device-core/plugin-api';
 import { coreRestart } from '@device-core/plugin-api/inside/core-restart';
+import { machine } from '@device-core/plugin-api/inside/services/machine';
+import { type Slots, slots } from '@device-core/plugin-api/inside/services/slots';
 import { device } from '@device-core/plugin-api/services/device';
-import { machine } from '@device-core/plugin-api/services/machine';
-import { type Slots, slots } from '@device-core/plugin-api/services/slots';
 
 const REASON = 'this device has no slots; install an image to get them';
 

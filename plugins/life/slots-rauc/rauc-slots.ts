@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
-import type { SlotName } from '@device-core/plugin-api/boot-record';
+import type { SlotName } from '@device-core/plugin-api/inside/boot-record';
 import { DBusError } from '@device-core/plugin-api/inside/dbus';
-import type { SlotInfo, Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/services/slots';
+import type { SlotInfo, Slots, SlotsStatus, StageProgress } from '@device-core/plugin-api/inside/services/slots';
 import { type Members, type Rauc, unavailable } from './rauc.ts';
 import type { Trials } from './trials.ts';
 

@@ -1,6 +1,6 @@
 import { isNewer } from '@device-core/plugin-api';
-import type { SlotName } from '@device-core/plugin-api/boot-record';
 import type { KeptFile, KeptForm } from '@device-core/plugin-api/durable';
+import type { SlotName } from '@device-core/plugin-api/inside/boot-record';
 
 export interface Trial {
   readonly state: 'trial' | 'empty';

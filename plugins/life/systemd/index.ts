@@ -1,5 +1,5 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { Notify } from './notify.ts';
 
 export interface Surroundings {

@@ -1,14 +1,10 @@
 import { CoreError, definePlugin, type Scope } from '@device-core/plugin-api';
 import { followPeer } from '@device-core/plugin-api/inside/dbus-peer';
 import { Asked } from '@device-core/plugin-api/inside/remote-fact';
+import { wallTimeSimulator } from '@device-core/plugin-api/inside/services/simulators';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import {
-  type WallTime,
-  type WallTimeState,
-  wallTime,
-  wallTimeSimulator,
-} from '@device-core/plugin-api/services/wall-time';
+import { type WallTime, type WallTimeState, wallTime } from '@device-core/plugin-api/services/wall-time';
 import { FilesTime } from './files.ts';
 import { timeOperations } from './operations.ts';
 import type { Provider } from './provider.ts';

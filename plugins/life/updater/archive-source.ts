@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { IMAGE_LIST, IMAGE_SIGNATURE, ImageError, LONGEST_LIST } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, IMAGE_SIGNATURE, ImageError, LONGEST_LIST } from '@device-core/plugin-api/inside/image';
 import {
   ARCHIVED,
   type ArchivePlace,

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describeCapability, stateChanges } from '@device-core/plugin-api';
-import { IMAGE_LIST, type Image, type ImageFile, parseImage } from '@device-core/plugin-api/image';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { IMAGE_LIST, type Image, type ImageFile, parseImage } from '@device-core/plugin-api/inside/image';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import type { Asks, NewClaim, StateChange } from './record.ts';
 
 /** Root of the image, or the checkout, that runs. */

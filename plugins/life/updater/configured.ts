@@ -1,6 +1,6 @@
 /** The repository that the configuration of this device names. */
 import { join, resolve } from 'node:path';
-import { platformHere } from '@device-core/plugin-api/image';
+import { platformHere } from '@device-core/plugin-api/inside/image';
 import type { Parts } from './parts.ts';
 import { openRepository } from './repository/index.ts';
 import type { KnownTime, PackageSource } from './repository.ts';

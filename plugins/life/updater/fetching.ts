@@ -12,9 +12,9 @@ import {
   type ImageFile,
   imageHash,
   parseImage,
-} from '@device-core/plugin-api/image';
-import { compare } from '@device-core/plugin-api/kits/versions';
-import type { Slots, SlotsStatus } from '@device-core/plugin-api/services/slots';
+} from '@device-core/plugin-api/inside/image';
+import type { Slots, SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
+import { compare } from '@device-core/plugin-api/inside/versions';
 import { asksOf, LONGEST_MANIFEST, manifestsOf } from './asks.ts';
 import { bytesToFetch, download, roomFor, sweep } from './download.ts';
 import { FolderSource } from './folder-source.ts';

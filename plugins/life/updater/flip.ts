@@ -1,7 +1,7 @@
 /** From a staged slot to one that is good, or back: the restart, and what is found after it. */
 import { join } from 'node:path';
 import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
-import type { SlotInfo, SlotsStatus } from '@device-core/plugin-api/services/slots';
+import type { SlotInfo, SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
 import { needSlots, sweepAll } from './fetching.ts';
 import {
   beforeOf,

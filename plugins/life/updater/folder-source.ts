@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { IMAGE_LIST, IMAGE_SIGNATURE, LONGEST_LIST } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, IMAGE_SIGNATURE, LONGEST_LIST } from '@device-core/plugin-api/inside/image';
 import { copyPart } from './copy-part.ts';
 import type { Blob, BlobOptions, Offer, Source } from './repository.ts';
 

@@ -2,11 +2,11 @@
 import { readFile, rm } from 'node:fs/promises';
 import { type CoreError, type HookCaller, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
+import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
+import type { UpdateTold } from '@device-core/plugin-api/inside/services/updates';
 import type { AppStatus, Apps } from '@device-core/plugin-api/services/apps';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
 import type { Operations } from '@device-core/plugin-api/services/operations';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
-import type { UpdateTold } from '@device-core/plugin-api/services/updates';
 
 /** The device is looked at so often, and what is wrong at the end must have been wrong twice before. */
 const LOOK_MS = 2_000;

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises';
 import type { Logger } from '@device-core/plugin-api';
 import { appendFile } from '@device-core/plugin-api/durable';
-import type { UpdateState } from '@device-core/plugin-api/services/updates';
+import type { UpdateState } from '@device-core/plugin-api/inside/services/updates';
 
 /** Longest of each of the two files. */
 const MOST_BYTES = 256 << 10;

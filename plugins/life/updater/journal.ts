@@ -1,7 +1,7 @@
 /** State of the update: durable, in the history, and published on the bus. */
 import { type Clock, CoreError, maybe } from '@device-core/plugin-api';
 import type { KeptFile } from '@device-core/plugin-api/durable';
-import type { UpdateTold } from '@device-core/plugin-api/services/updates';
+import type { UpdateTold } from '@device-core/plugin-api/inside/services/updates';
 import type { History } from './history.ts';
 import type { UpdateRecord } from './record.ts';
 import { after, type Step } from './states.ts';

@@ -1,6 +1,6 @@
 /** Leases that hold an update back for a while: bounded in number and time, never for ever. */
 import { type Clock, CoreError } from '@device-core/plugin-api';
-import type { InhibitLease } from '@device-core/plugin-api/services/updates';
+import type { InhibitLease } from '@device-core/plugin-api/inside/services/updates';
 
 const MOST_LEASES = 16;
 export const LONGEST_MS = 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { dropForms } from '@device-core/plugin-api/durable';
-import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
+import type { SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
 import type { Parts } from './parts.ts';
 
 /**

@@ -7,9 +7,9 @@ import {
   callerName,
   maybe,
 } from '@device-core/plugin-api';
+import { UPDATE_STATES } from '@device-core/plugin-api/inside/services/updates';
 import { base64Schema, bytesOf, exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import { UPDATE_STATES } from '@device-core/plugin-api/services/updates';
 import { LONGEST_MS } from './leases.ts';
 import type { Parts } from './parts.ts';
 import { STATUS_COLUMNS } from './status-columns.ts';

@@ -2,8 +2,8 @@
 
 import { CoreError, type CoreErrorCode, callerName, maybe } from '@device-core/plugin-api';
 import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
+import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
-import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/services/changes';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Packages, Wanted } from './packages.ts';
 import type { Parts } from './parts.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type CallContext, CoreError, didYouMean } from '@device-core/plugin-api';
 import { makeFolder, moveFile } from '@device-core/plugin-api/durable';
 import { PACKAGE_OFFERS, type PackageNoun, runsOn } from '@device-core/plugin-api/inside/packages';
-import { compare } from '@device-core/plugin-api/kits/versions';
+import { compare } from '@device-core/plugin-api/inside/versions';
 import { roomFor } from './download.ts';
 import type { Parts } from './parts.ts';
 import { costsMoney } from './policy.ts';

@@ -1,14 +1,14 @@
 /** Parts that the modules of the updater share. */
 
 import type { Clock, CoreError, HookCaller, Logger, Scope } from '@device-core/plugin-api';
+import type { Changes } from '@device-core/plugin-api/inside/services/changes';
+import type { Machine } from '@device-core/plugin-api/inside/services/machine';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import type { Slots } from '@device-core/plugin-api/inside/services/slots';
 import type { Apps } from '@device-core/plugin-api/services/apps';
-import type { Changes } from '@device-core/plugin-api/services/changes';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { Machine } from '@device-core/plugin-api/services/machine';
 import type { Operations } from '@device-core/plugin-api/services/operations';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import type { Prompts } from '@device-core/plugin-api/services/prompts';
-import type { Slots } from '@device-core/plugin-api/services/slots';
 import type { UpdaterConfig } from './configuration.ts';
 import type { History } from './history.ts';
 import type { Journal } from './journal.ts';

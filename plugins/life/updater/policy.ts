@@ -3,10 +3,10 @@
  * operators has its table from here.
  */
 import { createHash } from 'node:crypto';
-import { compare } from '@device-core/plugin-api/kits/versions';
+import type { InhibitLease } from '@device-core/plugin-api/inside/services/updates';
+import { compare } from '@device-core/plugin-api/inside/versions';
 import type { NetworkState } from '@device-core/plugin-api/services/network';
 import type { PowerState } from '@device-core/plugin-api/services/power';
-import type { InhibitLease } from '@device-core/plugin-api/services/updates';
 import type { WallTimeState } from '@device-core/plugin-api/services/wall-time';
 import type { UpdaterConfig } from './configuration.ts';
 import type { UpdateRecord, Wanted } from './record.ts';

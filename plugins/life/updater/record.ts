@@ -1,7 +1,7 @@
 /** Record of the update, kept in `<state>/update/state.json` so that a Core that ended goes on. */
 
 import type { KeptForm } from '@device-core/plugin-api/durable';
-import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/services/updates';
+import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/inside/services/updates';
 import type { Source } from './repository.ts';
 
 /** The image that it is about. */

@@ -1,5 +1,5 @@
 /** States of an update, and the steps between them. Pure. */
-import type { UpdateState } from '@device-core/plugin-api/services/updates';
+import type { UpdateState } from '@device-core/plugin-api/inside/services/updates';
 
 export const STEPS = [
   ...['check', 'nothing', 'found', 'download', 'downloaded', 'staged', 'wait', 'activate', 'started', 'good', 'bad'],

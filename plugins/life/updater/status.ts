@@ -1,6 +1,6 @@
 /** Status for operators: the state of the update, its changes, and the running image. */
 import { maybe } from '@device-core/plugin-api';
-import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
+import type { SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
 import type { Updater } from './updater.ts';
 
 export async function statusOf(updater: Updater): Promise<object> {

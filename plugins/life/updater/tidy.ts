@@ -1,7 +1,7 @@
 /** Removes files of `<state>/update` that no order names any more: blobs of another image, uploads, half of a look. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { UpdateState } from '@device-core/plugin-api/services/updates';
+import type { UpdateState } from '@device-core/plugin-api/inside/services/updates';
 import { sweep } from './download.ts';
 import { blobsOf, keptImage } from './fetching.ts';
 import type { Parts } from './parts.ts';

@@ -1,7 +1,7 @@
 /** One update at a time: what operators order, what the device does by itself, and what waits for a rule. */
 import { join } from 'node:path';
 import { type CallContext, CoreError, callerName, maybe, reasonOf } from '@device-core/plugin-api';
-import type { SlotsStatus } from '@device-core/plugin-api/services/slots';
+import type { SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
 import { Consenting } from './consenting.ts';
 import { ownId } from './device-id.ts';
 import { roomFor, sweep } from './download.ts';

@@ -3,8 +3,8 @@
  * dotted key or an object with `properties`. Each value is checked by itself: `required` has no meaning, because any key may be unset.
  */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import { freezeCopy, keyFault, valueFault } from './keys.ts';

@@ -6,8 +6,8 @@
  * and empty maps are always values; null is "not set".
  */
 import { CoreError } from '@device-core/plugin-api';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
-import { plainFault } from '@device-core/plugin-api/kits/yaml';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
+import { plainFault } from '@device-core/plugin-api/inside/yaml';
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { clip, freezeCopy, keyFault, valueFault } from './keys.ts';
 

@@ -1,12 +1,12 @@
 import { definePlugin } from '@device-core/plugin-api';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { AppNames } from '@device-core/plugin-api/operation-kit';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { config } from '@device-core/plugin-api/services/config';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { sessions } from '@device-core/plugin-api/services/sessions';
 import { describeOperations } from './describe-operations.ts';
 import { Descriptions } from './descriptions.ts';
 import { notifyApps } from './notifier.ts';

@@ -3,7 +3,7 @@
  * `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
  */
 import { CoreError } from '@device-core/plugin-api';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 
 export const LOCKS_FILE = 'locks.yaml';
 

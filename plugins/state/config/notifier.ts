@@ -1,7 +1,7 @@
 /** `config.changed` for the sessions of apps: every app with a session hears of each change that it sees. */
 
 import type { Logger, Scope } from '@device-core/plugin-api';
-import type { AppSockets, SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import type { AppSockets, SessionInfo } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Config, ConfigChange } from '@device-core/plugin-api/services/config';
 
 /**

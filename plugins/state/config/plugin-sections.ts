@@ -13,8 +13,8 @@ import {
   parsePluginSettings,
   pluginSettingsFile,
 } from '@device-core/plugin-api/inside/plugin-settings';
+import type { PluginManager, PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { ConfigEntry } from '@device-core/plugin-api/services/config';
-import type { PluginManager, PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { isBelow } from './keys.ts';
 import type { Problems } from './problems.ts';

@@ -1,8 +1,8 @@
 /** The one way to write settings: changes of plugins' sections are tried with the Core first. */
 import type { Caller } from '@device-core/plugin-api';
 import { callerName } from '@device-core/plugin-api';
+import type { Sessions } from '@device-core/plugin-api/inside/services/sessions';
 import type { Config, ConfigEntry, ConfigScope } from '@device-core/plugin-api/services/config';
-import type { Sessions } from '@device-core/plugin-api/services/sessions';
 import { isBelow } from './keys.ts';
 import { PLUGINS, type PluginSections } from './plugin-sections.ts';
 import type { Held } from './state-file.ts';

@@ -1,9 +1,9 @@
 /** Declarers of flags. Pure. */
 
 import { flagFault, flagSchema, MOST_FLAGS } from '@device-core/plugin-api/flag-declaration';
+import type { PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
-import type { PluginSettings } from '@device-core/plugin-api/services/plugin-manager';
 
 export interface Declared {
   readonly declaredBy: string;

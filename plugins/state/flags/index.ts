@@ -1,9 +1,9 @@
 import { CoreError, definePlugin } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { config } from '@device-core/plugin-api/services/config';
 import { type FlagDeclaration, flags } from '@device-core/plugin-api/services/flags';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { collect, type Declared } from './declared.ts';
 import { flagOperations } from './operations.ts';
 import { FlagValues, PREFIX } from './values.ts';

@@ -2,8 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  Departure,
+  DepartureLine,
+  DepartureSum,
+  DeparturesLedger,
+} from '@device-core/plugin-api/inside/services/ledger';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { Departure, DepartureLine, DepartureSum, DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import { PartFile } from './part-file.ts';
 import { Sums } from './sums.ts';
 

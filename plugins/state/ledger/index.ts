@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
+import { ledger } from '@device-core/plugin-api/inside/services/ledger';
 import { device } from '@device-core/plugin-api/services/device';
-import { ledger } from '@device-core/plugin-api/services/ledger';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { Departures } from './departures.ts';
 import { ledgerOperations } from './operations.ts';

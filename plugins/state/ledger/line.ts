@@ -1,5 +1,5 @@
 /** Lines of a list of departures, one JSON object each. Pure. */
-import type { DepartureLine, DepartureSum } from '@device-core/plugin-api/services/ledger';
+import type { DepartureLine, DepartureSum } from '@device-core/plugin-api/inside/services/ledger';
 
 /** A departure, what is known of its bytes by now, or what was forgotten, summed up. */
 export type Line =

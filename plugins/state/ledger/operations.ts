@@ -1,5 +1,5 @@
+import type { DepartureLine, DepartureSum, DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import { exactly } from '@device-core/plugin-api/operation-kit';
-import type { DepartureLine, DepartureSum, DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };

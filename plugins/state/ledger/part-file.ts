@@ -10,8 +10,8 @@ import {
   storageError,
   sweepLeftovers,
 } from '@device-core/plugin-api/durable';
+import type { DepartureLine, DepartureSum } from '@device-core/plugin-api/inside/services/ledger';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { DepartureLine, DepartureSum } from '@device-core/plugin-api/services/ledger';
 import { bytesText, departureText, parseLine, sumText } from './line.ts';
 import { Sums } from './sums.ts';
 

@@ -1,4 +1,4 @@
-import type { DepartureSum } from '@device-core/plugin-api/services/ledger';
+import type { DepartureSum } from '@device-core/plugin-api/inside/services/ledger';
 
 type Counted = Pick<DepartureSum, 'for' | 'to'> & { readonly count?: number; readonly bytes?: number };
 

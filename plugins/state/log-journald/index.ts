@@ -1,5 +1,5 @@
 import { definePlugin } from '@device-core/plugin-api';
-import { logControl } from '@device-core/plugin-api/services/log-control';
+import { logControl } from '@device-core/plugin-api/inside/services/log-control';
 import { Journal } from './journal.ts';
 import { loadDatagrams } from './socket.ts';
 

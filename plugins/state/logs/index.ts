@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { definePlugin, whileThere } from '@device-core/plugin-api';
+import { logControl } from '@device-core/plugin-api/inside/services/log-control';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
-import { logControl } from '@device-core/plugin-api/services/log-control';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { bundleOperation, type Hide } from './bundle-operation.ts';
 import type { LogsConfig } from './configuration.ts';
 import { fileOperations } from './file-operations.ts';

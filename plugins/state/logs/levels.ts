@@ -1,5 +1,5 @@
 import { type CallContext, callerName, type Logger, type Scope } from '@device-core/plugin-api';
-import { LOG_LEVELS, type LogControl, type LogLevel } from '@device-core/plugin-api/services/log-control';
+import { LOG_LEVELS, type LogControl, type LogLevel } from '@device-core/plugin-api/inside/services/log-control';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
 /** Longest time of a changed level in milliseconds. Forgotten debug lines would wear out the disk. */

@@ -2,7 +2,7 @@ import { mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, callerName, type Logger, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import type { LogRecorder } from '@device-core/plugin-api/services/log-control';
+import type { LogRecorder } from '@device-core/plugin-api/inside/services/log-control';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 
 /** Recordings that are kept; the oldest goes. */

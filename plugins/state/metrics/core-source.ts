@@ -1,13 +1,14 @@
 /** The Core's own figures as a source: they are read from services at each look. */
 
 import { type Clock, type LoopUsage, type PluginHost, PRIORITIES } from '@device-core/plugin-api';
+import { egress as egressRef } from '@device-core/plugin-api/inside/services/egress';
+import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import { outbox as outboxRef } from '@device-core/plugin-api/inside/services/outbox';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { updates as updatesRef } from '@device-core/plugin-api/inside/services/updates';
 import { bridge as bridgeRef } from '@device-core/plugin-api/services/bridge';
-import { egress as egressRef } from '@device-core/plugin-api/services/egress';
-import type { EventBus } from '@device-core/plugin-api/services/event-bus';
 import type { BridgeHealth } from '@device-core/plugin-api/services/health';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { updates as updatesRef } from '@device-core/plugin-api/services/updates';
-import { type MetricData, type MetricPoint, outbox as outboxRef } from '@device-core/plugin-api/telemetry';
+import type { MetricData, MetricPoint } from '@device-core/plugin-api/telemetry';
 
 type Told = readonly [
   name: string,

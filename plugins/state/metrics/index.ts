@@ -1,9 +1,9 @@
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { device } from '@device-core/plugin-api/services/device';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { Meter, metrics } from '@device-core/plugin-api/telemetry';
 import { CoreSource } from './core-source.ts';
 import { metricsOperations } from './operations.ts';

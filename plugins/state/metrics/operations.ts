@@ -1,6 +1,7 @@
+import { CONSENT_LEVELS } from '@device-core/plugin-api/inside/services/telemetry';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import { CONSENT_LEVELS, type MetricData, type Metrics } from '@device-core/plugin-api/telemetry';
+import type { MetricData, Metrics } from '@device-core/plugin-api/telemetry';
 import { PROMETHEUS_TYPE, toPrometheus } from './prometheus.ts';
 
 const ABOUT: JsonSchema = exactly({

@@ -1,5 +1,6 @@
 /** Check of a source's answer, which may come from any plugin's code. Pure. */
-import { CONSENT_LEVELS, type MetricData, type MetricInfo, type MetricPoint } from '@device-core/plugin-api/telemetry';
+import { CONSENT_LEVELS } from '@device-core/plugin-api/inside/services/telemetry';
+import type { MetricData, MetricInfo, MetricPoint } from '@device-core/plugin-api/telemetry';
 
 export interface Reading {
   readonly metrics: readonly MetricData[];

@@ -9,8 +9,8 @@ import {
   type ServiceUser,
 } from '@device-core/plugin-api';
 import { metricPrefix } from '@device-core/plugin-api/inside/own-names';
+import type { SecretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { SecretScan } from '@device-core/plugin-api/services/secrets';
 import { Meter, type MetricData, type MetricSource, type Metrics } from '@device-core/plugin-api/telemetry';
 import { type Look, readMetrics, textsIn } from './reading.ts';
 import { type Last, type Limits, SeriesTable } from './series-table.ts';

@@ -1,5 +1,6 @@
 /** Which series there are, within the limits, and what each of them is since the Core started. */
-import { CONSENT_LEVELS, type MetricData, type MetricInfo, type MetricPoint } from '@device-core/plugin-api/telemetry';
+import { CONSENT_LEVELS } from '@device-core/plugin-api/inside/services/telemetry';
+import type { MetricData, MetricInfo, MetricPoint } from '@device-core/plugin-api/telemetry';
 
 export interface Limits {
   /** Series in all. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { definePlugin, type PluginState } from '@device-core/plugin-api';
+import { ledger } from '@device-core/plugin-api/inside/services/ledger';
+import { outbox } from '@device-core/plugin-api/inside/services/outbox';
 import { device } from '@device-core/plugin-api/services/device';
-import { ledger } from '@device-core/plugin-api/services/ledger';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { outbox } from '@device-core/plugin-api/services/outbox';
 import { outboxOperations } from './operations.ts';
 import { Outboxes } from './outboxes.ts';
 

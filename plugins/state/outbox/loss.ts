@@ -1,5 +1,5 @@
 /** Sums of dropped messages. Pure. */
-import type { OutboxLoss } from '@device-core/plugin-api/services/outbox';
+import type { OutboxLoss } from '@device-core/plugin-api/inside/services/outbox';
 import { priorityOf, type Row } from './message.ts';
 
 export type Lost = Pick<Row, 'level' | 'at' | 'bytes'>;

@@ -1,6 +1,6 @@
 /** Rules for destinations and messages, and the kept form of a message. Pure. */
 import { CoreError, PRIORITIES, type Priority } from '@device-core/plugin-api';
-import type { Destination, Outgoing } from '@device-core/plugin-api/services/outbox';
+import type { Destination, Outgoing } from '@device-core/plugin-api/inside/services/outbox';
 
 export interface Limits {
   readonly bytes: number;

@@ -1,6 +1,6 @@
+import type { QueueState } from '@device-core/plugin-api/inside/services/outbox';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import type { QueueState } from '@device-core/plugin-api/services/outbox';
 import type { Outboxes } from './outboxes.ts';
 
 const ID: JsonSchema = { type: 'string', pattern: '^[a-z][a-z0-9-]{0,31}$' };

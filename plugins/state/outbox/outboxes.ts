@@ -10,9 +10,15 @@ import {
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
+import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
+import type {
+  Destination,
+  Outbox,
+  OutboxQueue,
+  Outgoing,
+  QueueState,
+} from '@device-core/plugin-api/inside/services/outbox';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
-import type { Destination, Outbox, OutboxQueue, Outgoing, QueueState } from '@device-core/plugin-api/services/outbox';
 import { ENDING, filesIn, lookAt } from './database.ts';
 import { type Checked, checkDestination, invalid, type Limits } from './message.ts';
 import { Queue } from './queue.ts';

@@ -1,6 +1,6 @@
 /** One queue on the disk: puts become transactions, batches leave it and come back. What touches the file does so one after the other. */
 import { type Clock, CoreError, type Logger } from '@device-core/plugin-api';
-import type { Outgoing, Queued } from '@device-core/plugin-api/services/outbox';
+import type { Outgoing, Queued } from '@device-core/plugin-api/inside/services/outbox';
 import { databaseError, openDatabase, removeAll } from './database.ts';
 import { sum } from './loss.ts';
 import {

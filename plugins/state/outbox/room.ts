@@ -1,7 +1,7 @@
 /** Changes of a queue in one transaction: messages that come in, messages that give way, and the receipt for those. */
 import type { Clock } from '@device-core/plugin-api';
 import { CoreError } from '@device-core/plugin-api';
-import type { OutboxLoss, Outgoing } from '@device-core/plugin-api/services/outbox';
+import type { OutboxLoss, Outgoing } from '@device-core/plugin-api/inside/services/outbox';
 import { lossOf, readLoss, sum } from './loss.ts';
 import { type Checked, GIVES_WAY, LEVEL, LOSS, LOSS_LEVEL } from './message.ts';
 import type { Store, Victim } from './store.ts';

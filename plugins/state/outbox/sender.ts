@@ -1,7 +1,7 @@
 /** Sends what waits, one batch at a time: in the ledger first, again later where it was not taken, never in a loop. */
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
-import type { Queued, Sent } from '@device-core/plugin-api/services/outbox';
+import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
+import type { Queued, Sent } from '@device-core/plugin-api/inside/services/outbox';
 import { BackOff } from './back-off.ts';
 import type { Checked } from './message.ts';
 import type { Flying, Queue } from './queue.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
 import { serveSecrets } from '@device-core/plugin-api/inside/secrets-kit';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { FileVault } from './file-vault.ts';
 
 const requires = { device, operations, manager: pluginManager };

@@ -1,7 +1,7 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { serveSecrets } from '@device-core/plugin-api/inside/secrets-kit';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { openKeyring } from './keyring.ts';
 import { KeyringVault, type Until } from './keyring-vault.ts';
 

@@ -2,7 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { maybe, reasonOf, type Scope } from '@device-core/plugin-api';
-import type { Sent } from '@device-core/plugin-api/telemetry';
+import type { Sent } from '@device-core/plugin-api/inside/services/outbox';
 
 export interface Post {
   readonly url: URL;

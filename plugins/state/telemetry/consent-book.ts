@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger, Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
+import { CONSENT_LEVELS, type ConsentLevel, type ConsentTold } from '@device-core/plugin-api/inside/services/telemetry';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { CONSENT_LEVELS, type ConsentLevel, type ConsentTold } from '@device-core/plugin-api/telemetry';
 
 export interface Consent extends ConsentTold {
   /** The random name of the device in its telemetry; absent while telemetry is off. */

@@ -1,20 +1,17 @@
 /** Builds what is sent, hands it to the outbox while there is a consent, and throws it away when there is none any more. */
 import { type Clock, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
+import type {
+  Outbox,
+  OutboxLoss,
+  OutboxQueue,
+  Queued,
+  QueueState,
+  Sent,
+} from '@device-core/plugin-api/inside/services/outbox';
+import { CONSENT_LEVELS, type ConsentLevel, covers } from '@device-core/plugin-api/inside/services/telemetry';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Secrets } from '@device-core/plugin-api/services/secrets';
-import {
-  CONSENT_LEVELS,
-  type ConsentLevel,
-  covers,
-  type MetricData,
-  type Metrics,
-  type Outbox,
-  type OutboxLoss,
-  type OutboxQueue,
-  type Queued,
-  type QueueState,
-  type Sent,
-} from '@device-core/plugin-api/telemetry';
+import type { MetricData, Metrics } from '@device-core/plugin-api/telemetry';
 import type { ConsentBook } from './consent-book.ts';
 import { type LogLevel, LogRecords, lossRecord } from './log-records.ts';
 import { logsRequest, metricsRequest, type Resource, type Span } from './otlp.ts';

@@ -7,17 +7,17 @@ import {
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
-import { device } from '@device-core/plugin-api/services/device';
-import { operations } from '@device-core/plugin-api/services/operations';
-import { secrets } from '@device-core/plugin-api/services/secrets';
+import { outbox } from '@device-core/plugin-api/inside/services/outbox';
 import {
   type ConsentLevel,
   type ConsentTold,
-  metrics,
-  outbox,
   type Telemetry,
   telemetry,
-} from '@device-core/plugin-api/telemetry';
+} from '@device-core/plugin-api/inside/services/telemetry';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
+import { secrets } from '@device-core/plugin-api/services/secrets';
+import { metrics } from '@device-core/plugin-api/telemetry';
 import { ConsentBook, TEXTS } from './consent-book.ts';
 import { Exporter, type ExportSettings } from './exporter.ts';
 import { telemetryOperations } from './operations.ts';

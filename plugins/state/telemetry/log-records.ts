@@ -1,5 +1,5 @@
 /** Lines of the log that may leave: finished and redacted, few, cut, and without what a plugin added beside its message. */
-import { type ConsentLevel, covers } from '@device-core/plugin-api/telemetry';
+import { type ConsentLevel, covers } from '@device-core/plugin-api/inside/services/telemetry';
 import type { LogRecord } from './otlp.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;

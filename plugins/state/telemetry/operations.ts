@@ -1,7 +1,8 @@
 import { type CallContext, CoreError, callerName, maybe } from '@device-core/plugin-api';
+import type { QueueState } from '@device-core/plugin-api/inside/services/outbox';
+import { CONSENT_LEVELS, type ConsentLevel } from '@device-core/plugin-api/inside/services/telemetry';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
-import { CONSENT_LEVELS, type ConsentLevel, type QueueState } from '@device-core/plugin-api/telemetry';
 import type { ConsentBook } from './consent-book.ts';
 import type { Exporter, Shown } from './exporter.ts';
 import { shownHeaders, type TargetSettings } from './target.ts';

@@ -1,5 +1,5 @@
 /** Known secrets are removed from a span's texts, before it is cut and kept. */
-import type { SecretScan } from '@device-core/plugin-api/services/secrets';
+import type { SecretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import type { Span } from '@device-core/plugin-api/tracing';
 
 const WITHHELD = 'withheld';

@@ -1,6 +1,6 @@
 import { definePlugin, whileThere } from '@device-core/plugin-api';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { type TraceRules, traces } from '@device-core/plugin-api/tracing';
 import { hidden } from './hide.ts';
 import { traceOperations } from './operations.ts';

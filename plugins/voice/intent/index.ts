@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Audio } from '@device-core/plugin-api/services/audio';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { device } from '@device-core/plugin-api/services/device';

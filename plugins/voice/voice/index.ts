@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { definePlugin, maybe, reasonOf } from '@device-core/plugin-api';
+import { ledger as ledgerService } from '@device-core/plugin-api/inside/services/ledger';
 import { audio, type FeedbackSound } from '@device-core/plugin-api/services/audio';
 import { config as configService } from '@device-core/plugin-api/services/config';
 import { device } from '@device-core/plugin-api/services/device';
 import { intents } from '@device-core/plugin-api/services/intents';
-import { ledger as ledgerService } from '@device-core/plugin-api/services/ledger';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { speech } from '@device-core/plugin-api/services/speech';
 import { voice } from '@device-core/plugin-api/services/voice';

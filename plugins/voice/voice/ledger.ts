@@ -1,6 +1,6 @@
 /** Ledger of the data that leaves the device by the voice: noted in the ledger of the device before it leaves. */
 import { CoreError, type Scope } from '@device-core/plugin-api';
-import type { DeparturesLedger } from '@device-core/plugin-api/services/ledger';
+import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import type { LedgerEntry } from '@device-core/plugin-api/services/voice';
 
 const PART = 'voice';

@@ -1,8 +1,8 @@
 /** The protocol knows no identity, so whoever has rights of its own uses those: apps and plugins speak to the Core over their own way. */
 import type { Socket } from 'node:net';
 import { descriptorOf } from '@device-core/plugin-api';
-import type { Identity } from '@device-core/plugin-api/services/identity';
-import type { Processes, ProcessOwner } from '@device-core/plugin-api/services/processes';
+import type { Identity } from '@device-core/plugin-api/inside/services/identity';
+import type { Processes, ProcessOwner } from '@device-core/plugin-api/inside/services/processes';
 
 export class Guests {
   processes: Processes | undefined;

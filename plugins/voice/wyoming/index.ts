@@ -1,8 +1,8 @@
 import { CoreError, definePlugin } from '@device-core/plugin-api';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
+import { processes } from '@device-core/plugin-api/inside/services/processes';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { identity } from '@device-core/plugin-api/services/identity';
 import { type Intents, intents } from '@device-core/plugin-api/services/intents';
-import { processes } from '@device-core/plugin-api/services/processes';
 import { speech } from '@device-core/plugin-api/services/speech';
 import { Guests } from './guests.ts';
 import { Offer } from './offer.ts';

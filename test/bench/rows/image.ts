@@ -8,7 +8,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { signImage } from '@device-core/plugin-api/image';
+import { signImage } from '@device-core/plugin-api/inside/image';
 import { Checkout } from '../../../plugins/life/maker/image/build/checkout.ts';
 import { skuPlace } from '../../../plugins/life/maker/image/build/contents.ts';
 import { buildImage } from '../../../plugins/life/maker/image/build/index.ts';

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { newRecord } from '@device-core/plugin-api/boot-record';
-import { type ImageFile, imageHash, PIECE, signImage } from '@device-core/plugin-api/image';
+import { newRecord } from '@device-core/plugin-api/inside/boot-record';
+import { type ImageFile, imageHash, PIECE, signImage } from '@device-core/plugin-api/inside/image';
 import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { imageOf, listOf, testKey } from '../../fixtures/image-folder.ts';
 import { type Measured, quartiles, type Row } from '../harness.ts';

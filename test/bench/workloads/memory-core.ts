@@ -1,7 +1,7 @@
 /** A process of its own: a Core of which so many plugins restart, apps call and sessions come and go as its parent says. It answers what is in use. */
 import { join } from 'node:path';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
-import { grants } from '@device-core/plugin-api/services/grants';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { startCore } from '../../fixtures/core.ts';
 import { heapUsed } from '../../fixtures/heap.ts';
 import { appClient } from './app-client.ts';

@@ -4,9 +4,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { grants } from '@device-core/plugin-api/services/grants';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
-import { identity } from '@device-core/plugin-api/services/identity';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { type Operations, operations } from '@device-core/plugin-api/services/operations';
 import { Ajv } from 'ajv';
 import { parse, stringify } from 'yaml';

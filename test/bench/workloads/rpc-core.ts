@@ -1,6 +1,6 @@
 /** A process of its own: a Core with the plugins behind an app socket. Tells its parent where the sockets of apps a and b are. */
 import { join } from 'node:path';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { startAppCore } from './app-core.ts';
 
 const core = await startAppCore({

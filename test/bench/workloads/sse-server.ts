@@ -1,8 +1,8 @@
 /** A process of its own that sends events to streams: through the product, or with one bare write of the same bytes a stream. */
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
-import { identity } from '@device-core/plugin-api/services/identity';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { startCore } from '../../fixtures/core.ts';
 

@@ -1,5 +1,5 @@
 /** A process of its own: a Core whose settings and subscriptions are measured. Tells its parent where the socket of an app is, and the device's files. */
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { startAppCore } from './app-core.ts';
 
 const core = await startAppCore({

@@ -1,6 +1,6 @@
 /** A Core that starts a guest for each line of /lab/orders, and tells what becomes of it in /lab/events: run as the Core's own unit in the box of the warden. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import type { AppSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import type { AppSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { eventually, pace } from '../../fixtures/eventually.ts';
 import { openUnits, shellSpec } from './units.ts';
 

@@ -1,9 +1,9 @@
 /** supervisor-systemd in a host of its own, with guests that are programs of the shell, where the warden of the box allows them. */
 import { chmod, mkdir } from 'node:fs/promises';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
-import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { type AppLaunch, identity } from '@device-core/plugin-api/inside/services/identity';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
-import { type AppLaunch, identity } from '@device-core/plugin-api/services/identity';
 import { createTestHost, given } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/supervisor-systemd/index.ts';
 import { loadPeerReader } from '../../../plugins/interface/identity/peer-credentials.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Choice, choose, ended, ready, type World } from '../../../kernel/init/choose.ts';
-import { type BootRecord, newRecord, type Slot, type SlotName } from '../../../plugin-api/kits/boot-record.ts';
+import { type BootRecord, newRecord, type Slot, type SlotName } from '../../../plugin-api/inside/boot-record.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 type Fate =

@@ -19,8 +19,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
-import { encodeRecord, newRecord, SLOTS, type SlotName } from '@device-core/plugin-api/boot-record';
-import { type ImageKeys, imageHash } from '@device-core/plugin-api/image';
+import { encodeRecord, newRecord, SLOTS, type SlotName } from '@device-core/plugin-api/inside/boot-record';
+import { type ImageKeys, imageHash } from '@device-core/plugin-api/inside/image';
 import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { SlotWriter } from '@device-core/plugin-api/inside/slot-files';
 import { choose } from '../../../kernel/init/choose.ts';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { choose } from '../../../kernel/init/choose.ts';
-import { type BootRecord, newRecord, type Slot } from '../../../plugin-api/kits/boot-record.ts';
+import { type BootRecord, newRecord, type Slot } from '../../../plugin-api/inside/boot-record.ts';
 
 const GUIDE = readFileSync(join(import.meta.dirname, '../../../docs/guides/updates.md'), 'utf8');
 /** What a row says in its first cell, without the marks of code. */

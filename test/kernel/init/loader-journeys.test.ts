@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { RECORD_BYTES } from '@device-core/plugin-api/boot-record';
+import { RECORD_BYTES } from '@device-core/plugin-api/inside/boot-record';
 import fc from 'fast-check';
 import { endedNow, readyNow } from '../../../kernel/init/heard.ts';
 import { runs } from '../../fixtures/runs.ts';

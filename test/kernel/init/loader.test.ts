@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { encodeRecord, newRecord, RECORD_BYTES } from '@device-core/plugin-api/boot-record';
+import { encodeRecord, newRecord, RECORD_BYTES } from '@device-core/plugin-api/inside/boot-record';
 import { removeDurably } from '@device-core/plugin-api/inside/record-file';
 import { endedNow, readyNow } from '../../../kernel/init/heard.ts';
 import { chooseNow, selfCheck } from '../../../kernel/init/loader.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { CoreError } from '@device-core/plugin-api';
-import { readCharacter } from '@device-core/plugin-api/character';
+import { readCharacter } from '@device-core/plugin-api/inside/character/read';
 import {
   CHARACTER_STATES,
   type CharacterMoment,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { APP_PACKAGE, changeOf } from '@device-core/plugin-api/inside/packages';
-import type { ChangeInfo } from '@device-core/plugin-api/services/changes';
+import type { ChangeInfo } from '@device-core/plugin-api/inside/services/changes';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { AppPackages } from '../../fixtures/app-packages.ts';
 import { InstantChanges } from '../../fixtures/changes.ts';

@@ -2,7 +2,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
-import { type AppStore, appStore } from '@device-core/plugin-api/services/app-store';
+import { type AppStore, appStore } from '@device-core/plugin-api/inside/services/app-store';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
+import { type Consent, type Consents, consents } from '@device-core/plugin-api/inside/services/consents';
 import {
   type AppManifest,
   type AppState,
@@ -10,11 +12,9 @@ import {
   type Apps,
   apps,
 } from '@device-core/plugin-api/services/apps';
-import { changes } from '@device-core/plugin-api/services/changes';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
-import { type Consent, type Consents, consents } from '@device-core/plugin-api/services/prompts';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/app-store/index.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';

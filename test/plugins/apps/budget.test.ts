@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import type { App } from '../../../plugins/apps/apps/app.ts';

@@ -1,7 +1,7 @@
 /** What is enforced of apps is told, and what a SKU demands is held against it. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { Enforced } from '@device-core/plugin-api/services/app-supervisor';
+import type { Enforced } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Checked, check } from '../../../plugins/apps/apps/doctor.ts';

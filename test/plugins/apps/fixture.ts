@@ -10,12 +10,12 @@ import {
   type AppSockets,
   appSockets,
   type SessionInfo,
-} from '@device-core/plugin-api/services/app-sockets';
-import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
+} from '@device-core/plugin-api/inside/services/app-sockets';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { type Identity, identity } from '@device-core/plugin-api/inside/services/identity';
 import { type AppManifest, type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import type { FunctionLeftOut, FunctionSpecification, Functions } from '@device-core/plugin-api/services/functions';
-import { type Identity, identity } from '@device-core/plugin-api/services/identity';
 import { type Operation, type Operations, operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/apps/index.ts';

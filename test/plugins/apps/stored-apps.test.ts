@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/inside/packages';
-import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api/services/app-store';
+import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api/inside/services/app-store';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';

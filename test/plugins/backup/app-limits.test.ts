@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { finishPending } from '@device-core/plugin-api/pending-state';
+import { finishPending } from '@device-core/plugin-api/inside/pending-state';
 import { type Apps, apps } from '@device-core/plugin-api/services/apps';
 import { type Device, device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { finishPending } from '@device-core/plugin-api/pending-state';
+import { finishPending } from '@device-core/plugin-api/inside/pending-state';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { visitState } from '../../../plugins/life/backup/places.ts';
 import { opened, start } from './device.ts';

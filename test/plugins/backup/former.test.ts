@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { finishPending } from '@device-core/plugin-api/pending-state';
+import { finishPending } from '@device-core/plugin-api/inside/pending-state';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { start } from './device.ts';
 import { filesOf } from './state.ts';

@@ -10,7 +10,7 @@ import {
   pendingAct,
   pendingSteps,
   remainsOf,
-} from '@device-core/plugin-api/pending-state';
+} from '@device-core/plugin-api/inside/pending-state';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { FULL } from '../../fixtures/runs.ts';
 import { filesOf, lay, NO_STATE, SECRET, STATE } from './state.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { archiveEnd, member, REPRODUCIBLE } from '@device-core/plugin-api/inside/packages';
-import { pendingAct } from '@device-core/plugin-api/pending-state';
+import { pendingAct } from '@device-core/plugin-api/inside/pending-state';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { armor, Encrypter, generateIdentity, identityToRecipient } from 'age-encryption';
 import { Header, type HeaderData, Pax } from 'tar';

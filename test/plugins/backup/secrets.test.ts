@@ -5,8 +5,8 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { finishPending } from '@device-core/plugin-api/inside/pending-state';
 import { type SecretTransfer, secretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
-import { finishPending } from '@device-core/plugin-api/pending-state';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { without } from '../../fixtures/debian.ts';
 import { start as startVault, TEXT } from '../../fixtures/secrets-device.ts';

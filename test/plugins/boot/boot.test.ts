@@ -4,18 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { type CallContext, CoreError } from '@device-core/plugin-api';
-import { newRecord } from '@device-core/plugin-api/boot-record';
+import { newRecord } from '@device-core/plugin-api/inside/boot-record';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
+import { type Machine, machine } from '@device-core/plugin-api/inside/services/machine';
+import { type Slots, slots } from '@device-core/plugin-api/inside/services/slots';
 import { type Device, device } from '@device-core/plugin-api/services/device';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { type Machine, machine } from '@device-core/plugin-api/services/machine';
 import {
   type Operation,
   type OperationInfo,
   type Operations,
   operations,
 } from '@device-core/plugin-api/services/operations';
-import { type Slots, slots } from '@device-core/plugin-api/services/slots';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { makeBoot } from '../../../plugins/life/boot/index.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -11,7 +11,7 @@ import {
   type ChangeMaker,
   type ChangeRequest,
   changes,
-} from '@device-core/plugin-api/services/changes';
+} from '@device-core/plugin-api/inside/services/changes';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, leakCheck, type TestHost } from '@device-core/plugin-api/testing';

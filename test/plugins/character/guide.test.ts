@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readCharacter } from '@device-core/plugin-api/character';
+import { readCharacter } from '@device-core/plugin-api/inside/character/read';
 import { CHARACTER_STATES, characterNodes, EXPRESSIONS, MOUTHS } from '@device-core/plugin-api/scene';
 
 const guide = readFileSync(join(import.meta.dirname, '../../../docs/guides/character.md'), 'utf8');

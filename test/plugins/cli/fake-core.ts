@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { treePrograms } from '../../../plugins/interface/cli/program/programs.ts';
 
 export interface Seen {

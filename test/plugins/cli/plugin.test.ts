@@ -5,7 +5,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { type HttpServer, httpServer } from '@device-core/plugin-api/services/http-server';
+import { type HttpServer, httpServer } from '@device-core/plugin-api/inside/services/http-server';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/cli/index.ts';
 import { FakeCore } from './fake-core.ts';

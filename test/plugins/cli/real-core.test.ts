@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { httpServer } from '@device-core/plugin-api/services/http-server';
+import { httpServer } from '@device-core/plugin-api/inside/services/http-server';
 import { type Core, startCore } from '../../fixtures/core.ts';
 import { devicectl } from './run-devicectl.ts';
 

@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
+import {
+  type PluginManager,
+  pluginManager,
+  type SkuChange,
+} from '@device-core/plugin-api/inside/services/plugin-manager';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { type PluginManager, pluginManager, type SkuChange } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/composer/index.ts';
 import { eventually, stays, turns } from '../../fixtures/eventually.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
-import { type AppSockets, appSockets, type SessionInfo } from '@device-core/plugin-api/services/app-sockets';
+import { type AppSockets, appSockets, type SessionInfo } from '@device-core/plugin-api/inside/services/app-sockets';
 import { config } from '@device-core/plugin-api/services/config';
 import { ISOLATION_VARIABLE } from '@device-core/plugin-api/testing';
 import { pace } from '../../fixtures/eventually.ts';

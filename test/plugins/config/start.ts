@@ -1,11 +1,11 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type PluginManager, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { type SignedIn, sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { type PluginManager, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
-import { type SignedIn, sessions } from '@device-core/plugin-api/services/sessions';
 import {
   createTestHost,
   given,

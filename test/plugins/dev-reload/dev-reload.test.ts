@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Isolation } from '@device-core/plugin-api';
+import {
+  type PluginManager,
+  type PluginStatus,
+  pluginManager,
+} from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import { type PluginManager, type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/dev-reload/index.ts';
 import { eventually, pace, stays } from '../../fixtures/eventually.ts';

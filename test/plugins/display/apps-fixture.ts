@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Caller, CoreError } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { given, OPERATOR } from '@device-core/plugin-api/testing';
 import { type Bench, boot } from './fixture.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { type Display, display } from '@device-core/plugin-api/services/display';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { OPERATOR } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Clock, CoreError, Isolation } from '@device-core/plugin-api';
-import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/services/app-supervisor';
-import { egress } from '@device-core/plugin-api/services/egress';
+import { type AppSupervisor, appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { egress } from '@device-core/plugin-api/inside/services/egress';
 import {
   type Departure,
   type DepartureLine,
   type DeparturesLedger,
   ledger,
-} from '@device-core/plugin-api/services/ledger';
+} from '@device-core/plugin-api/inside/services/ledger';
 import { createTestHost, given, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/egress/index.ts';
 

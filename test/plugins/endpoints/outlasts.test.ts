@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
 import { type BusCore, eventually, startBuses } from '../../fixtures/bus-core.ts';

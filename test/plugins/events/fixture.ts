@@ -2,10 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { CoreError, type EventEnvelope, type Session } from '@device-core/plugin-api';
-import { type AppSockets, appSockets, type ReadyMessage } from '@device-core/plugin-api/services/app-sockets';
+import { type AppSockets, appSockets, type ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
+import { type EventBus, eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { type AppManifest, type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
-import { type EventBus, eventBus } from '@device-core/plugin-api/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
 import {
   createTestHost,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EventEnvelope, LossReceipt, Priority } from '@device-core/plugin-api';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { startCore } from '../../fixtures/core.ts';
 import { AGENDA, FakeSession, settle } from './fixture.ts';

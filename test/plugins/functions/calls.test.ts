@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CoreError, steadyMs } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { type FunctionCall, functions } from '@device-core/plugin-api/services/functions';
 import { pace } from '../../fixtures/eventually.ts';
 import { app, codeOf, OPERATOR } from '../../fixtures/operation-calls.ts';

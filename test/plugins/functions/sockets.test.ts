@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { config } from '@device-core/plugin-api/services/config';
-import { grants } from '@device-core/plugin-api/services/grants';
 import { startCore } from '../../fixtures/core.ts';
 import { type Message, RawClient } from '../rpc/fixture.ts';
 

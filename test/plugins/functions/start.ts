@@ -5,7 +5,7 @@ import {
   type AppSockets,
   appSockets,
   type SessionInfo,
-} from '@device-core/plugin-api/services/app-sockets';
+} from '@device-core/plugin-api/inside/services/app-sockets';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import type { FunctionEntry } from '@device-core/plugin-api/services/functions';
 import { operations } from '@device-core/plugin-api/services/operations';

@@ -1,13 +1,13 @@
 /** Plugin home before a screen in memory, with services that remember what was asked of them. */
 import assert from 'node:assert/strict';
 import { type Caller, CoreError } from '@device-core/plugin-api';
+import { ledger } from '@device-core/plugin-api/inside/services/ledger';
 import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { type AudioState, audio } from '@device-core/plugin-api/services/audio';
 import { type ConfigChange, config } from '@device-core/plugin-api/services/config';
 import { device } from '@device-core/plugin-api/services/device';
 import { display, type Notification, notifications } from '@device-core/plugin-api/services/display';
 import { type IntentDefinition, type IntentRun, intents } from '@device-core/plugin-api/services/intents';
-import { ledger } from '@device-core/plugin-api/services/ledger';
 import { network, type WifiNetwork } from '@device-core/plugin-api/services/network';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { type TimersState, timers } from '@device-core/plugin-api/services/timers';

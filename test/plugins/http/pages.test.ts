@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, describe, test } from 'node:test';
 import { type Caller, CoreError } from '@device-core/plugin-api';
-import { httpServer, type PageSocket } from '@device-core/plugin-api/services/http-server';
+import { httpServer, type PageSocket } from '@device-core/plugin-api/inside/services/http-server';
 import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
 import { WebSocket } from 'ws';
 import { eventually } from '../../fixtures/eventually.ts';

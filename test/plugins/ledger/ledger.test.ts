@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { type Departure, ledger } from '@device-core/plugin-api/services/ledger';
+import { type Departure, ledger } from '@device-core/plugin-api/inside/services/ledger';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { Departures } from '../../../plugins/state/ledger/departures.ts';

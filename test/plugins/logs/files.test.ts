@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { zstdCompressSync } from 'node:zlib';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { codeOf } from '../../fixtures/operation-calls.ts';
 import { type Fixture, line, startLogs } from './fixture.ts';

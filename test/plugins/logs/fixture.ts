@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { logControl } from '@device-core/plugin-api/services/log-control';
+import { logControl } from '@device-core/plugin-api/inside/services/log-control';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type TestHost, TestOperations, type VirtualClock } from '@device-core/plugin-api/testing';
 import { CoreLogControl } from '../../../kernel/boot/log-control.ts';

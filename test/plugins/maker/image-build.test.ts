@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, suite, test } from 'node:test';
-import { differenceOf, parseImage } from '../../../plugin-api/kits/image.ts';
+import { differenceOf, parseImage } from '../../../plugin-api/inside/image.ts';
 import { Checkout } from '../../../plugins/life/maker/image/build/checkout.ts';
 import { buildImage } from '../../../plugins/life/maker/image/build/index.ts';
 import { tryStart } from '../../../plugins/life/maker/image/build/trial.ts';

@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, suite, test } from 'node:test';
+import { differenceOf, parseImage } from '../../../plugin-api/inside/image.ts';
 import { newKeyPair } from '../../../plugin-api/inside/packages/index.ts';
 import { RecordFile } from '../../../plugin-api/inside/record-file.ts';
-import { differenceOf, parseImage } from '../../../plugin-api/kits/image.ts';
 import { writeArchive } from '../../../plugins/life/maker/image/archive.ts';
 import { Checkout } from '../../../plugins/life/maker/image/build/checkout.ts';
 import { loaderTree } from '../../../plugins/life/maker/image/build/tree.ts';

@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { type Image, type ImageKeys, imageHash, verifyImage } from '@device-core/plugin-api/image';
+import { type Image, type ImageKeys, imageHash, verifyImage } from '@device-core/plugin-api/inside/image';
 import { devicectl, devicectlProcess } from '../cli/run-devicectl.ts';
 
 const IMAGE: Image = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { suite, test } from 'node:test';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { plugin } from '../../../plugins/life/maker/index.ts';
 
 const SKUS = resolve(import.meta.dirname, '../../../manifests/skus');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { Meter, type MetricData, type MetricSource, metrics } from '@device-core/plugin-api/telemetry';
 import { createTestHost, leakCheck, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/metrics/index.ts';

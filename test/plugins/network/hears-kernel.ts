@@ -1,6 +1,6 @@
 /** Runs in a network of its own, where a link may be changed: the kernel tells of it. */
 import { spawnSync } from 'node:child_process';
-import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/netlink';
+import { listenNetlink, type NativeCalls } from '@device-core/plugin-api/inside/netlink';
 import { part } from '../../fixtures/scope.ts';
 
 await using listener = part();

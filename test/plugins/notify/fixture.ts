@@ -1,7 +1,7 @@
 /** Plugin notify before a screen in memory, with apps that hear what they are told. */
 import assert from 'node:assert/strict';
 import type { Caller, Isolation } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
 import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { display, type Notification, notifications } from '@device-core/plugin-api/services/display';
 import { operations } from '@device-core/plugin-api/services/operations';

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { checkTopic, EVENTS, matchesTopic, type PluginManifest } from '@device-core/plugin-api';
-import { eventBus } from '@device-core/plugin-api/services/event-bus';
+import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { EVENTS } from '@device-core/plugin-api';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { requiredWithoutProperty } from '../../fixtures/required-names.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');

@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, it } from 'node:test';
-import type { OutboxLoss } from '@device-core/plugin-api/services/outbox';
+import type { OutboxLoss } from '@device-core/plugin-api/inside/services/outbox';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { systemClock } from '../../../kernel/clock.ts';
 import { checkDestination } from '../../../plugins/state/outbox/message.ts';

@@ -3,15 +3,15 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '@device-core/plugin-api';
-import { type Departure, type DeparturesLedger, ledger } from '@device-core/plugin-api/services/ledger';
-import { operations } from '@device-core/plugin-api/services/operations';
+import { type Departure, type DeparturesLedger, ledger } from '@device-core/plugin-api/inside/services/ledger';
 import {
   type Destination,
   type Outgoing,
   outbox,
   type Queued,
   type Sent,
-} from '@device-core/plugin-api/services/outbox';
+} from '@device-core/plugin-api/inside/services/outbox';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, type GivenService, given, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/outbox/index.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { OutboxLoss, Outgoing } from '@device-core/plugin-api/services/outbox';
+import type { OutboxLoss, Outgoing } from '@device-core/plugin-api/inside/services/outbox';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { checkDestination, type Limits } from '../../../plugins/state/outbox/message.ts';

@@ -1,8 +1,8 @@
 /** What a receiver may do, and what becomes of a batch. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { ledger } from '@device-core/plugin-api/services/ledger';
-import type { OutboxLoss, OutboxQueue, Sent } from '@device-core/plugin-api/services/outbox';
+import { ledger } from '@device-core/plugin-api/inside/services/ledger';
+import type { OutboxLoss, OutboxQueue, Sent } from '@device-core/plugin-api/inside/services/outbox';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { BackOff } from '../../../plugins/state/outbox/back-off.ts';
 import { eventually, turns } from '../../fixtures/eventually.ts';

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { CoreError, type PluginState } from '@device-core/plugin-api';
 import { installedLines, readInstalled, versionFolder, versionsOf } from '@device-core/plugin-api/inside/installed';
-import { changes } from '@device-core/plugin-api/services/changes';
-import { device } from '@device-core/plugin-api/services/device';
-import { operations } from '@device-core/plugin-api/services/operations';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
 import {
   type PluginManager,
   type PluginStatus,
   pluginManager,
   type SkuChange,
-} from '@device-core/plugin-api/services/plugin-manager';
+} from '@device-core/plugin-api/inside/services/plugin-manager';
+import { device } from '@device-core/plugin-api/services/device';
+import { operations } from '@device-core/plugin-api/services/operations';
 import { createTestHost, leakCheck, type TestHost, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';

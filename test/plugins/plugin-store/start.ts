@@ -2,9 +2,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
-import { changes } from '@device-core/plugin-api/services/changes';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
+import {
+  type PluginManager,
+  type PluginStatus,
+  pluginManager,
+} from '@device-core/plugin-api/inside/services/plugin-manager';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { type PluginManager, type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, type TestHost } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/apps/plugin-store/index.ts';
 import { StoreCalls } from '../../fixtures/store-calls.ts';

@@ -4,15 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Caller, Clock } from '@device-core/plugin-api';
+import { type Consents, consents } from '@device-core/plugin-api/inside/services/consents';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
-import {
-  type Consents,
-  consents,
-  type PromptQuestion,
-  type Prompts,
-  prompts,
-} from '@device-core/plugin-api/services/prompts';
+import { type PromptQuestion, type Prompts, prompts } from '@device-core/plugin-api/services/prompts';
 import { createTestHost, OPERATOR, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/interface/prompts/index.ts';
 

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { CapabilityId } from '@device-core/plugin-api';
 import { mergeAnswers } from '@device-core/plugin-api/inside/consent';
-import type { Consent } from '@device-core/plugin-api/services/prompts';
+import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -1,14 +1,8 @@
 /** Questions as they stand in the terminal: whatever an app says of itself, it is quoted and cannot pass for the device. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  cell,
-  type Program,
-  type ProgramClient,
-  type ProgramContext,
-  promptLines,
-  quoted,
-} from '@device-core/plugin-api/program';
+import { promptLines } from '@device-core/plugin-api/inside/program';
+import { cell, type Program, type ProgramClient, type ProgramContext, quoted } from '@device-core/plugin-api/program';
 import type { Prompt, PromptItem } from '@device-core/plugin-api/services/prompts';
 import fc from 'fast-check';
 import { program as allow } from '../../../plugins/interface/prompts/program/allow.ts';

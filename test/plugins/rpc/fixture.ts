@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Clock, PluginState } from '@device-core/plugin-api';
-import { type AppSockets, appSockets } from '@device-core/plugin-api/services/app-sockets';
-import { type Identity, identity } from '@device-core/plugin-api/services/identity';
+import { type AppSockets, appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { type Identity, identity } from '@device-core/plugin-api/inside/services/identity';
 import {
   type Operation,
   type Operations,

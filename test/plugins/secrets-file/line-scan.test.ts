@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { type SecretScan, type Secrets, secretScan, secrets } from '@device-core/plugin-api/services/secrets';
+import { type SecretScan, secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
+import { type Secrets, secrets } from '@device-core/plugin-api/services/secrets';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 

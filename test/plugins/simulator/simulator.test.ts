@@ -1,7 +1,7 @@
 /** Costs a Core with a simulated bridge for the whole file. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { BridgeView } from '@device-core/plugin-api/services/bridge-simulator';
+import type { BridgeView } from '@device-core/plugin-api/inside/services/bridge-simulator';
 import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { CONTROLS } from '../../../plugins/hardware/simulator/controls.ts';

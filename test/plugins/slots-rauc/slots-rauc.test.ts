@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { machine } from '@device-core/plugin-api/services/machine';
-import { type Slots, slots } from '@device-core/plugin-api/services/slots';
+import { machine } from '@device-core/plugin-api/inside/services/machine';
+import { type Slots, slots } from '@device-core/plugin-api/inside/services/slots';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type ImageWish, type SlotsBench, slotsContract } from '../../contracts/slots.ts';
 import { startCore } from '../../fixtures/core.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { spi } from '@device-core/plugin-api/services/spi';
 import { startCore } from '../../fixtures/core.ts';
 import { pace } from '../../fixtures/eventually.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { type PluginManager, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { checkScene, type Scene, type ScenePatch } from '@device-core/plugin-api/scene';
 import { type Display, display, type PluginSurface } from '@device-core/plugin-api/services/display';
-import { type PluginManager, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { createTestHost, given, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/splash/index.ts';
 import { splashScene } from '../../../plugins/display/splash/scene.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe } from 'node:test';
-import type { AppLaunch } from '@device-core/plugin-api/services/identity';
+import type { AppLaunch } from '@device-core/plugin-api/inside/services/identity';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { appSupervisorContract, BEHAVIOURS } from '../../contracts/app-supervisor.ts';
 import { FakeSupervisor } from '../../fixtures/fake-supervisor.ts';

@@ -1,7 +1,7 @@
 /** Guests that take more than they may are found by looking, and output beyond its rate is dropped. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import type { GuestUsage } from '@device-core/plugin-api/services/app-supervisor';
+import type { GuestUsage } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { ByteRate } from '../../../plugins/apps/supervisor-process/byte-rate.ts';

@@ -1,12 +1,13 @@
 /** Plugin system-view before a screen in memory, with questions that a test asks. */
 import assert from 'node:assert/strict';
+import { panelAnswers } from '@device-core/plugin-api/inside/services/panel-answers';
 import { type Apps, apps } from '@device-core/plugin-api/services/apps';
 import { type Audio, type AudioState, audio } from '@device-core/plugin-api/services/audio';
 import { type DeviceInfo, device } from '@device-core/plugin-api/services/device';
 import { display } from '@device-core/plugin-api/services/display';
 import { type IntentDefinition, type IntentRun, type Intents, intents } from '@device-core/plugin-api/services/intents';
 import { type Operations, operations } from '@device-core/plugin-api/services/operations';
-import { type Prompt, type PromptItem, panelAnswers, prompts } from '@device-core/plugin-api/services/prompts';
+import { type Prompt, type PromptItem, prompts } from '@device-core/plugin-api/services/prompts';
 import { type Voice, type VoiceState, voice } from '@device-core/plugin-api/services/voice';
 import { createTestHost, given, type TestHost, type VirtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/display/system-view/index.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { ANONYMOUS, type Caller, CoreError, type PluginState } from '@device-core/plugin-api';
-import { changes } from '@device-core/plugin-api/services/changes';
-import { operations, type StreamChannel } from '@device-core/plugin-api/services/operations';
+import { changes } from '@device-core/plugin-api/inside/services/changes';
 import {
   type PluginManager,
   type PluginStatus,
   pluginManager,
   type SkuChange,
-} from '@device-core/plugin-api/services/plugin-manager';
+} from '@device-core/plugin-api/inside/services/plugin-manager';
+import { operations, type StreamChannel } from '@device-core/plugin-api/services/operations';
 import { createTestHost, leakCheck } from '@device-core/plugin-api/testing';
 import { plugin as operationsPlugin } from '../../../plugins/interface/operations/index.ts';
 import { plugin } from '../../../plugins/interface/system/index.ts';

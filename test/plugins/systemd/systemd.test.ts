@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
-import { type PluginManager, type PluginStatus, pluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import {
+  type PluginManager,
+  type PluginStatus,
+  pluginManager,
+} from '@device-core/plugin-api/inside/services/plugin-manager';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { makeSystemd } from '../../../plugins/life/systemd/index.ts';
 import { addressOf, connectNotify } from '../../../plugins/life/systemd/notify.ts';

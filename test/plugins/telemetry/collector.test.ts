@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
-import type { Sent } from '@device-core/plugin-api/telemetry';
+import type { Sent } from '@device-core/plugin-api/inside/services/outbox';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { push } from '../../../plugins/state/telemetry/collector.ts';
 import { eventually } from '../../fixtures/eventually.ts';

@@ -10,11 +10,11 @@ import type {
   Queued,
   QueueState,
   Sent,
-} from '@device-core/plugin-api/telemetry';
+} from '@device-core/plugin-api/inside/services/outbox';
 
 type Send = (batch: readonly Queued[], signal: AbortSignal) => Promise<Sent>;
 
-/** Keeps the contract of plugin-api/services/outbox.ts, without a disk. What is `later` is tried again by `again()`. */
+/** Keeps the contract of plugin-api/inside/services/outbox.ts, without a disk. What is `later` is tried again by `again()`. */
 export class FakeOutbox implements Outbox {
   readonly queues = new Map<string, FakeQueue>();
 

@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { pluginManager } from '@device-core/plugin-api/services/plugin-manager';
 import { leakCheck } from '@device-core/plugin-api/testing';
 
 const loaded: string[] = [];

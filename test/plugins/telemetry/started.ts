@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secret } from '@device-core/plugin-api';
+import { outbox } from '@device-core/plugin-api/inside/services/outbox';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { secrets } from '@device-core/plugin-api/services/secrets';
-import { Meter, metrics, outbox } from '@device-core/plugin-api/telemetry';
+import { Meter, metrics } from '@device-core/plugin-api/telemetry';
 import { createTestHost, given, TestOperations, virtualClock } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/state/telemetry/index.ts';
 import { FakeOutbox } from './fakes.ts';

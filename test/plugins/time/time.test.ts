@@ -3,13 +3,9 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { wallTimeSimulator } from '@device-core/plugin-api/inside/services/simulators';
 import { operations } from '@device-core/plugin-api/services/operations';
-import {
-  type WallTimeState,
-  type WallTimeStatus,
-  wallTime,
-  wallTimeSimulator,
-} from '@device-core/plugin-api/services/wall-time';
+import { type WallTimeState, type WallTimeStatus, wallTime } from '@device-core/plugin-api/services/wall-time';
 import { createTestHost, leakCheck, type TestHost, TestOperations } from '@device-core/plugin-api/testing';
 import { plugin } from '../../../plugins/life/time/index.ts';
 import { realBus, WITHOUT_DBUS } from '../../fixtures/dbus-peer.ts';

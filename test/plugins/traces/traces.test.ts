@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { secretScan } from '@device-core/plugin-api/inside/services/secret-scan';
 import { operations } from '@device-core/plugin-api/services/operations';
-import { secretScan } from '@device-core/plugin-api/services/secrets';
 import { createTestHost, leakCheck, TestOperations } from '@device-core/plugin-api/testing';
 import { beginTrace, type Span, traces } from '@device-core/plugin-api/tracing';
 import { plugin } from '../../../plugins/state/traces/index.ts';

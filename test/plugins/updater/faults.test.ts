@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFile
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import type { UpdateState } from '@device-core/plugin-api/services/updates';
+import type { UpdateState } from '@device-core/plugin-api/inside/services/updates';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually, turns } from '../../fixtures/eventually.ts';
 import { codeOf } from '../../fixtures/operation-calls.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { CoreError, type HookCaller } from '@device-core/plugin-api';
-import type { PluginManager } from '@device-core/plugin-api/services/plugin-manager';
+import type { PluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import {
   type Before,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { UPDATE_STATES } from '@device-core/plugin-api/services/updates';
+import { UPDATE_STATES } from '@device-core/plugin-api/inside/services/updates';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { RULES } from '../../../plugins/life/updater/policy.ts';
 import { after as next, STEPS } from '../../../plugins/life/updater/states.ts';

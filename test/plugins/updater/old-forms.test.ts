@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { newRecord } from '@device-core/plugin-api/boot-record';
+import { newRecord } from '@device-core/plugin-api/inside/boot-record';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { dropOldForms } from '../../../plugins/life/updater/old-forms.ts';
 import type { Parts } from '../../../plugins/life/updater/parts.ts';

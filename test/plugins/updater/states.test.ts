@@ -1,7 +1,7 @@
 /** The states of an update, as a machine that every sequence of steps keeps to. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/services/updates';
+import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/inside/services/updates';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import {

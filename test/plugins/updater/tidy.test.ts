@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { IMAGE_LIST, imageHash } from '@device-core/plugin-api/image';
-import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/services/updates';
+import { IMAGE_LIST, imageHash } from '@device-core/plugin-api/inside/image';
+import { UPDATE_STATES, type UpdateState } from '@device-core/plugin-api/inside/services/updates';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import type { Parts } from '../../../plugins/life/updater/parts.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chmodSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
-import { updates } from '@device-core/plugin-api/services/updates';
+import { updates } from '@device-core/plugin-api/inside/services/updates';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { LONGEST_MANIFEST } from '../../../plugins/life/updater/asks.ts';
 import { eventually } from '../../fixtures/eventually.ts';

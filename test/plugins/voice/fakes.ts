@@ -1,6 +1,7 @@
 /** A microphone whose sound is words, and engines that understand them: turns in real time without any sound. */
 
 import { CoreError } from '@device-core/plugin-api';
+import type { Departure, DepartureLine, DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import {
   type Audio,
   type AudioFrame,
@@ -11,7 +12,6 @@ import {
   type PcmChunk,
 } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentMatch, IntentRun, Intents } from '@device-core/plugin-api/services/intents';
-import type { Departure, DepartureLine, DeparturesLedger } from '@device-core/plugin-api/services/ledger';
 import type { Speech, Transcript } from '@device-core/plugin-api/services/speech';
 import { eventually as looked, pace } from '../../fixtures/eventually.ts';
 

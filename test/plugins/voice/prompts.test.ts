@@ -1,9 +1,10 @@
 /** A loudspeaker could say yes: no sentence allows what the device has asked its owner. Some refuse it, or show it again. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { consents } from '@device-core/plugin-api/inside/services/consents';
 import { display } from '@device-core/plugin-api/services/display';
 import { intents } from '@device-core/plugin-api/services/intents';
-import { consents, prompts } from '@device-core/plugin-api/services/prompts';
+import { prompts } from '@device-core/plugin-api/services/prompts';
 import { voice } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { LANGUAGES } from '../../../plugins/display/system-view/strings/index.ts';

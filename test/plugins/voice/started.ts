@@ -1,9 +1,9 @@
 /** The plugin with a microphone, engines and intents of its own. */
 import { join } from 'node:path';
 import { CoreError, type Isolation } from '@device-core/plugin-api';
+import { ledger } from '@device-core/plugin-api/inside/services/ledger';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { intents } from '@device-core/plugin-api/services/intents';
-import { ledger } from '@device-core/plugin-api/services/ledger';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { speech } from '@device-core/plugin-api/services/speech';
 import { type VoiceTurn, voice } from '@device-core/plugin-api/services/voice';

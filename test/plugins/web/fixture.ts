@@ -1,16 +1,16 @@
 /** Plugin web with the real sessions and table of operations, and questions that the test answers. */
 import type { Caller } from '@device-core/plugin-api';
-import { display } from '@device-core/plugin-api/services/display';
 import {
   httpServer,
   type PageAnswer,
   type PageRequest,
   type PageSockets,
-} from '@device-core/plugin-api/services/http-server';
-import { identity } from '@device-core/plugin-api/services/identity';
+} from '@device-core/plugin-api/inside/services/http-server';
+import { identity } from '@device-core/plugin-api/inside/services/identity';
+import { type Sessions, type SignedIn, sessions } from '@device-core/plugin-api/inside/services/sessions';
+import { display } from '@device-core/plugin-api/services/display';
 import { type Operation, operations } from '@device-core/plugin-api/services/operations';
 import { type PromptOutcome, type PromptQuestion, prompts } from '@device-core/plugin-api/services/prompts';
-import { type Sessions, type SignedIn, sessions } from '@device-core/plugin-api/services/sessions';
 import {
   createTestHost,
   given,

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import type { Caller } from '@device-core/plugin-api';
+import type { PageSocket } from '@device-core/plugin-api/inside/services/http-server';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
-import type { PageSocket } from '@device-core/plugin-api/services/http-server';
 import type { Operation, StreamEndpoint } from '@device-core/plugin-api/services/operations';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { type Bench, boot, sensitive } from './fixture.ts';

@@ -3,19 +3,21 @@ import { stat } from 'node:fs/promises';
 import { namedPackage } from '@device-core/plugin-api/inside/packages';
 import {
   answerHere,
-  cell,
-  defineProgram,
   fetchPackage,
   isAnswerable,
   openPrompts,
+  promptLines,
+  whenChanged,
+} from '@device-core/plugin-api/inside/program';
+import type { ChangeInfo } from '@device-core/plugin-api/inside/services/changes';
+import {
+  cell,
+  defineProgram,
   type Program,
   type ProgramClient,
   type ProgramOutput,
-  promptLines,
   usage,
-  whenChanged,
 } from '@device-core/plugin-api/program';
-import type { ChangeInfo } from '@device-core/plugin-api/services/changes';
 
 /** A large package is unpacked and read before the answer. */
 const TIMEOUT_MS = 130_000;

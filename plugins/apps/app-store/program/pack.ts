@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { CoreError, maybe } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
 import { APP_PACKAGE, packApp } from '@device-core/plugin-api/inside/packages';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
 const LIMITS = { files: 100_000, bytes: 1 << 30 };

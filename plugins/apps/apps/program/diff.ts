@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { isSame } from '@device-core/plugin-api/inside/consent';
-import { cell, claimLines, defineProgram, quoted } from '@device-core/plugin-api/program';
+import { claimLines } from '@device-core/plugin-api/inside/program';
+import { cell, defineProgram, quoted } from '@device-core/plugin-api/program';
 import type { AppDifference } from '../diff-operation.ts';
 
 /** `devicectl app diff` */

@@ -1,5 +1,6 @@
 /** Claims of a package as the operator sees them, and the question for a yes. */
-import { EXIT, Failure, type ProgramAnswer, type ProgramOutput, saysYes } from '@device-core/plugin-api/program';
+import { saysYes } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, type ProgramAnswer, type ProgramOutput } from '@device-core/plugin-api/program';
 
 export interface Unaccepted {
   readonly plugin: string;

@@ -1,5 +1,6 @@
 import { namedPackage } from '@device-core/plugin-api/inside/packages';
-import { defineProgram, fetchPackage, isAnswerable, whenChanged } from '@device-core/plugin-api/program';
+import { fetchPackage, isAnswerable, whenChanged } from '@device-core/plugin-api/inside/program';
+import { defineProgram } from '@device-core/plugin-api/program';
 import { ask, unaccepted } from './claims.ts';
 import { CHANGE_TIMEOUT_MS } from './listing.ts';
 

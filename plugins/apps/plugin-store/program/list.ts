@@ -1,5 +1,5 @@
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { defineProgram } from '@device-core/plugin-api/program';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import { installedPlugins, storeRemarks } from './listing.ts';
 
 /** `devicectl plugin list`: those that run, with what the store knows of them. */

@@ -1,5 +1,10 @@
 import { CoreError, type PluginHost } from '@device-core/plugin-api';
-import { type ChangeMaker, type ChangeRequest, type Changes, changes } from '@device-core/plugin-api/services/changes';
+import {
+  type ChangeMaker,
+  type ChangeRequest,
+  type Changes,
+  changes,
+} from '@device-core/plugin-api/inside/services/changes';
 import { type Operation, operations } from '@device-core/plugin-api/services/operations';
 
 export interface StoreView {

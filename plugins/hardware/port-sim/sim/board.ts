@@ -1,6 +1,6 @@
 /** A board as its YAML file describes it: read, checked, defaults filled in. */
 import { createRequire } from 'node:module';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import type { Ajv } from 'ajv';
 import { BOARD_SCHEMA, FAULTS_SCHEMA } from './board-schema.ts';
 import { CHIPS } from './chips/index.ts';

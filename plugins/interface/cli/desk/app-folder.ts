@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { usage } from '@device-core/plugin-api/program';
 
 export interface Claim {

@@ -1,7 +1,7 @@
 /** The saves of an author, one after the other: each is told once it is over, however many files it was made of. */
 import { type Dirent, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { pause } from '@device-core/plugin-api/program';
+import { pause } from '@device-core/plugin-api/inside/program';
 import { type FSWatcher, watch } from 'chokidar';
 
 /** Files that no program of the app reads, or that it writes itself. */

@@ -8,8 +8,9 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
-import { EXIT, Failure, pause } from '@device-core/plugin-api/program';
+import { pause } from '@device-core/plugin-api/inside/program';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
+import { EXIT, Failure } from '@device-core/plugin-api/program';
 import { CoreClient } from '../program/client.ts';
 import { Target } from '../program/target.ts';
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { pause } from '@device-core/plugin-api/inside/program';
 import {
   EXIT,
   Failure,
@@ -8,7 +9,6 @@ import {
   type ProgramClient,
   type ProgramRequest,
   type ProgramStreamItem,
-  pause,
 } from '@device-core/plugin-api/program';
 import { answered } from './answered.ts';
 import type { Target } from './target.ts';

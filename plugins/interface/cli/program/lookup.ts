@@ -2,7 +2,9 @@
  * Finds the command that the words name: among the programs of the plugins that run, the operations of the table, and
  * what needs no Core.
  */
-import { EXIT, Failure, pause, usage } from '@device-core/plugin-api/program';
+
+import { pause } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
 import { Commands, type Found, operationCommands, programCommands, singular } from './commands.ts';
 import { corePrograms, type ProgramPlace, treePlugins, treePrograms } from './programs.ts';

@@ -1,6 +1,7 @@
 /** Runs the command of an operation. */
 import { writeFile } from 'node:fs/promises';
-import { type ProgramAnswer, usage, whenChanged } from '@device-core/plugin-api/program';
+import { whenChanged } from '@device-core/plugin-api/inside/program';
+import { type ProgramAnswer, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
 import type { OperationCommand } from './commands.ts';
 import type { Output } from './output.ts';

@@ -4,9 +4,9 @@ import { registerHooks } from 'node:module';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ProgramDeclaration } from '@device-core/plugin-api';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
 import { EXIT, Failure, type Program } from '@device-core/plugin-api/program';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 import type { CoreClient } from './client.ts';
 
 /** `main` is absolute. */

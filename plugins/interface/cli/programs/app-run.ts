@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
-import { defineProgram, EXIT, Failure, type ProgramOutput, pause } from '@device-core/plugin-api/program';
+import { pause } from '@device-core/plugin-api/inside/program';
+import { defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
 import type { AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppFolder } from '../desk/app-folder.ts';
 import { followLogs } from '../desk/log-lines.ts';

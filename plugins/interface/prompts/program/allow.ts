@@ -1,5 +1,6 @@
 import { choicesOf, optionalIn, yesTo } from '@device-core/plugin-api/inside/consent';
-import { cell, defineProgram, openPrompts, promptNamed, usage } from '@device-core/plugin-api/program';
+import { openPrompts, promptNamed } from '@device-core/plugin-api/inside/program';
+import { cell, defineProgram, usage } from '@device-core/plugin-api/program';
 
 interface Args {
   readonly question: string;

@@ -1,4 +1,5 @@
-import { cell, defineProgram, openPrompts, promptNamed } from '@device-core/plugin-api/program';
+import { openPrompts, promptNamed } from '@device-core/plugin-api/inside/program';
+import { cell, defineProgram } from '@device-core/plugin-api/program';
 
 /** `devicectl deny` */
 export const program = defineProgram<{ readonly question: string }>({

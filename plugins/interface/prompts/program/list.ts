@@ -1,4 +1,5 @@
-import { defineProgram, openPrompts, promptLines } from '@device-core/plugin-api/program';
+import { openPrompts, promptLines } from '@device-core/plugin-api/inside/program';
+import { defineProgram } from '@device-core/plugin-api/program';
 
 /** `devicectl prompts` */
 export const program = defineProgram({

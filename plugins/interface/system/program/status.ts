@@ -1,6 +1,6 @@
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { cell, defineProgram, duration, EXIT } from '@device-core/plugin-api/program';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
-import type { PluginStatus } from '@device-core/plugin-api/services/plugin-manager';
 
 interface Health {
   readonly status: string;

@@ -1,4 +1,5 @@
-import { cell, defineProgram, quoted, rightLines } from '@device-core/plugin-api/program';
+import { rightLines } from '@device-core/plugin-api/inside/program';
+import { cell, defineProgram, quoted } from '@device-core/plugin-api/program';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 
 interface Answer {

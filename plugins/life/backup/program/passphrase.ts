@@ -1,5 +1,6 @@
 /** The passphrase of a backup: from standard input, or from a file as with `devicectl keys`. */
-import { passphraseFrom, usage } from '@device-core/plugin-api/program';
+import { passphraseFrom } from '@device-core/plugin-api/inside/program';
+import { usage } from '@device-core/plugin-api/program';
 
 export interface PassphraseArgs {
   /** Standard input, where that is no terminal. */

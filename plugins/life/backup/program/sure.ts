@@ -1,4 +1,5 @@
-import { EXIT, Failure, isAnswerable, type ProgramOutput, saysYes, usage } from '@device-core/plugin-api/program';
+import { isAnswerable, saysYes } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 
 export const YES = { type: 'boolean', description: 'do not ask first' } as const;
 

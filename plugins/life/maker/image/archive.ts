@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { storageError } from '@device-core/plugin-api/durable';
-import { IMAGE_LIST, IMAGE_SIGNATURE } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, IMAGE_SIGNATURE } from '@device-core/plugin-api/inside/image';
 import { archiveEnd, member, REPRODUCIBLE } from '@device-core/plugin-api/inside/packages';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { type ImageSource, invalid, openImage } from './source.ts';

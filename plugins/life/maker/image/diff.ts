@@ -1,4 +1,4 @@
-import type { Image, ImageFile } from '@device-core/plugin-api/image';
+import type { Image, ImageFile } from '@device-core/plugin-api/inside/image';
 import { defineProgram } from '@device-core/plugin-api/program';
 import { megabytes } from './inspect.ts';
 import { openImage } from './source.ts';

@@ -1,6 +1,6 @@
 /** The list of an image, made of what is to be in it. */
 import { createHash } from 'node:crypto';
-import { type Image, type ImageFile, imageHash, PIECE, parseImage } from '@device-core/plugin-api/image';
+import { type Image, type ImageFile, imageHash, PIECE, parseImage } from '@device-core/plugin-api/inside/image';
 
 /** One file that is to be in an image. */
 export interface Content {

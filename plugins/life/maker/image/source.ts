@@ -13,7 +13,7 @@ import {
   LONGEST_LIST,
   PIECE,
   parseImage,
-} from '@device-core/plugin-api/image';
+} from '@device-core/plugin-api/inside/image';
 import { isOneFrame, longestBlob } from '@device-core/plugin-api/inside/image-folder';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { sha256 } from './list.ts';

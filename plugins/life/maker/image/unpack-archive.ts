@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ImageError } from '@device-core/plugin-api/image';
+import { ImageError } from '@device-core/plugin-api/inside/image';
 import {
   ARCHIVED,
   type ArchivePlace,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ImageError, type ImageKeys, verifyImage } from '@device-core/plugin-api/image';
+import { ImageError, type ImageKeys, verifyImage } from '@device-core/plugin-api/inside/image';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { IMAGE, type ImageSource, invalid, openImage } from './source.ts';
 

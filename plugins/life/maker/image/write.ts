@@ -2,7 +2,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { constants, zstdCompressSync } from 'node:zlib';
-import { IMAGE_LIST, IMAGE_SIGNATURE, type ImageFile } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, IMAGE_SIGNATURE, type ImageFile } from '@device-core/plugin-api/inside/image';
 import type { Contents, ImageList } from './list.ts';
 
 export const BLOBS = 'blobs';

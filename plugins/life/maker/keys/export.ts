@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { maybe } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import type { ImageKeys } from '@device-core/plugin-api/image';
+import type { ImageKeys } from '@device-core/plugin-api/inside/image';
 import { defineProgram, usage } from '@device-core/plugin-api/program';
 import { keyAt } from './key-files.ts';
 

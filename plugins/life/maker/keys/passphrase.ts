@@ -1,5 +1,6 @@
 /** A passphrase comes from a file, from standard input, or from the person at the terminal. */
-import { passphraseFrom, usage } from '@device-core/plugin-api/program';
+import { passphraseFrom } from '@device-core/plugin-api/inside/program';
+import { usage } from '@device-core/plugin-api/program';
 
 const ENTER = new Set(['\r', '\n']);
 /** Ctrl-C, Ctrl-D. */

@@ -9,7 +9,7 @@ import {
   parseImage,
   signatureLine,
   textToSign,
-} from '@device-core/plugin-api/image';
+} from '@device-core/plugin-api/inside/image';
 import { defineProgram, EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { openSigner, type Signer } from './signer.ts';
 

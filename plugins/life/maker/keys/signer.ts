@@ -2,7 +2,8 @@
 import { spawnSync } from 'node:child_process';
 import { sign, verify } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { EXIT, Failure, passphraseFrom, usage } from '@device-core/plugin-api/program';
+import { passphraseFrom } from '@device-core/plugin-api/inside/program';
+import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import { type KeyPlace, keyAt, privateKeyOf, publicKeyOf } from './key-files.ts';
 import { typedPassphrase } from './passphrase.ts';
 

@@ -12,7 +12,7 @@ import {
   ImageError,
   imageHash,
   parseImage,
-} from '@device-core/plugin-api/image';
+} from '@device-core/plugin-api/inside/image';
 import { isOneFrame } from '@device-core/plugin-api/inside/image-folder';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { RepositoryFolder } from './folder.ts';

@@ -3,7 +3,7 @@
  * @tufjs/models, which devices check with.
  */
 import { createHash, type KeyObject } from 'node:crypto';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import type { Signer } from '../keys/signer.ts';
 
 const models = packageLater<typeof import('@tufjs/models')>('@tufjs/models', import.meta.url);

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
-import { LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
+import { LONGEST_LIST, parseImage } from '@device-core/plugin-api/inside/image';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 import { LIST_TARGET } from './content.ts';
 import type { RepositoryFolder } from './folder.ts';

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, posix } from 'node:path';
 import { CoreError, describeCapability, type PluginManifest, unknownCapability } from '@device-core/plugin-api';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import { manifestProblems, SCHEMA_WORDS } from '@device-core/plugin-api/inside/manifest-check';
 import type { PackageNoun } from '@device-core/plugin-api/inside/packages';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
-import { parseYaml, schemaProblems } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, schemaProblems } from '@device-core/plugin-api/inside/yaml';
 import type { ValidateFunction } from 'ajv';
 
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);

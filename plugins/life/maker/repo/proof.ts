@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { replaceFile } from '@device-core/plugin-api/durable';
-import { packageLater } from '@device-core/plugin-api/kits/lazy-package';
+import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 import { emptyPathOf } from './channels.ts';
 import type { MetadataFile } from './edition.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { maybe, nearest, type PluginManifest } from '@device-core/plugin-api';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { cell, defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
 import { hidden } from './hidden.ts';
 import { type Need, needsOf, type Offer, offersOf, waitingWithout } from './needs.ts';

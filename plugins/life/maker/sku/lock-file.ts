@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { skuFiles } from '@device-core/plugin-api/inside/sku-family';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 import { stringify } from 'yaml';
 import type { Checkout } from '../image/build/checkout.ts';

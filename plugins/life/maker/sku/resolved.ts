@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Isolation, PluginBudget, SkuManifest } from '@device-core/plugin-api';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
-import type { YamlPath } from '@device-core/plugin-api/kits/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
 export const CHECKOUT = resolve(import.meta.dirname, '../../../..');

@@ -1,7 +1,7 @@
 /** A value of a SKU by the name that people call it: `voice.order.vad`, `http.isolation`, `grants.com.example.app`, `auth`. */
 import { readFileSync } from 'node:fs';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
-import { parseYaml, type YamlPath } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
 
 export interface Said extends SkuSpot {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
 import { treeManifests } from '@device-core/plugin-api/inside/tree';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
 export interface ServiceSku {

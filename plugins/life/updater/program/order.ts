@@ -1,4 +1,6 @@
 /** `devicectl update download|apply|install|rollback`: begins it, and with --wait stays until it has come to its end, over the restart. */
+
+import { pause } from '@device-core/plugin-api/inside/program';
 import {
   defineProgram,
   EXIT,
@@ -6,7 +8,6 @@ import {
   type Program,
   type ProgramClient,
   type ProgramOutput,
-  pause,
 } from '@device-core/plugin-api/program';
 import { sent } from './sent.ts';
 

@@ -3,7 +3,8 @@
 import { open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { maybe } from '@device-core/plugin-api';
-import { Failure, type ProgramContext, pause, usage } from '@device-core/plugin-api/program';
+import { pause } from '@device-core/plugin-api/inside/program';
+import { Failure, type ProgramContext, usage } from '@device-core/plugin-api/program';
 
 /** Bytes at once: the device takes no more. */
 const PIECE = 128 << 10;

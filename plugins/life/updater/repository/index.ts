@@ -5,9 +5,9 @@ import { open, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { storageError } from '@device-core/plugin-api/durable';
-import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/image';
+import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/inside/image';
 import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/inside/packages';
-import { compare, isVersion } from '@device-core/plugin-api/kits/versions';
+import { compare, isVersion } from '@device-core/plugin-api/inside/versions';
 import type {
   Blob,
   BlobOptions,

@@ -1,8 +1,8 @@
 /** An operation with everything that a real one has, and streams of bytes both ways. */
 
 import { definePlugin } from '@device-core/plugin-api';
-import { appSockets } from '@device-core/plugin-api/services/app-sockets';
-import { grants } from '@device-core/plugin-api/services/grants';
+import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { type Operation, operations, type StreamEndpoint } from '@device-core/plugin-api/services/operations';
 
 const echo: Operation<{ text: string; n: number }, { text: string }> = {

@@ -1,4 +1,4 @@
-// Made from plugin-api/contract/consent-choice.ts by "npm run docs": change it there.
+// Made from plugin-api/inside/consent-choice.ts by "npm run docs": change it there.
 /**
  * Answers that a question takes, and the rights that a yes allows before anything is switched: the one rule of panel,
  * page, voice and devicectl. What is required is on and cannot be switched off without a no to the whole; what is

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { maybe } from '@device-core/plugin-api';
-import { IMAGE_LIST, ImageError, isImageVersion, platformHere } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, ImageError, isImageVersion, platformHere } from '@device-core/plugin-api/inside/image';
 import { defineProgram, EXIT, Failure, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 import { imageLine } from '../../keys/sign.ts';
 import { openSigner } from '../../keys/signer.ts';

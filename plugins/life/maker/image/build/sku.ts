@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { relative } from 'node:path';
 import { type PluginManifest, type SkuManifest, type StateForms, stateOf } from '@device-core/plugin-api';
 import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
-import { parseYaml } from '@device-core/plugin-api/kits/yaml';
+import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 import type { Checkout } from './checkout.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { IMAGE_LIST } from '@device-core/plugin-api/image';
+import { IMAGE_LIST } from '@device-core/plugin-api/inside/image';
 import { defineProgram, EXIT, Failure } from '@device-core/plugin-api/program';
 import { asFolder, writeArchive } from '../archive.ts';
 import { Checkout } from '../build/checkout.ts';

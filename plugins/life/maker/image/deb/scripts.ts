@@ -1,6 +1,6 @@
 /** Files and scripts of a package for dpkg. */
 
-import type { Image } from '@device-core/plugin-api/image';
+import type { Image } from '@device-core/plugin-api/inside/image';
 import { EXIT, Failure } from '@device-core/plugin-api/program';
 
 const ARCHITECTURES: Readonly<Record<string, string>> = {

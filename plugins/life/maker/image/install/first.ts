@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFileSync } from '@device-core/plugin-api/durable';
-import { IMAGE_LIST, type ImageKeys, imageHash, parseImage } from '@device-core/plugin-api/image';
+import { IMAGE_LIST, type ImageKeys, imageHash, parseImage } from '@device-core/plugin-api/inside/image';
 import type { Content } from '../list.ts';
 import { unpackArchive } from '../unpack-archive.ts';
 import { isDevice, type Placing, placeDevice, placeLoader, pointAt } from './place.ts';

@@ -4,9 +4,9 @@
  */
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { newRecord } from '@device-core/plugin-api/boot-record';
 import { moveFolder, replaceFileSync, syncName } from '@device-core/plugin-api/durable';
-import { IMAGE_LIST, type ImageKeys, imageHash, parseImage } from '@device-core/plugin-api/image';
+import { newRecord } from '@device-core/plugin-api/inside/boot-record';
+import { IMAGE_LIST, type ImageKeys, imageHash, parseImage } from '@device-core/plugin-api/inside/image';
 import { RecordFile } from '@device-core/plugin-api/inside/record-file';
 import { activated, foundGood, SlotRefused, SlotWriter } from '@device-core/plugin-api/inside/slot-files';
 import type { Contents, ImageList } from '../list.ts';
