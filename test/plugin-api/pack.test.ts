@@ -87,7 +87,22 @@ test('a plugin written outside the tree against the packed file type-checks, tes
   execFileSync('tar', ['xzf', tarball, '-C', api, '--strip-components=1']);
   const packed = JSON.parse(readFileSync(join(api, 'package.json'), 'utf8'));
   // Modules that the test kit runs; no door leads to them.
-  const kit = ['consent', 'contracts', 'lazy-package', 'manifest-check', 'operations', 'own-names', 'sandbox', 'schema-words', 'services', 'sku-family', 'time-limit', 'versions', 'yaml', 'yaml-plain'];
+  const kit = [
+    'consent',
+    'contracts',
+    'lazy-package',
+    'manifest-check',
+    'operations',
+    'own-names',
+    'sandbox',
+    'schema-words',
+    'services',
+    'sku-family',
+    'time-limit',
+    'versions',
+    'yaml',
+    'yaml-plain',
+  ];
   const inside = readdirSync(join(api, 'plugin-api/inside')).map((name) => name.replace(/\.(js|d\.ts)$/, ''));
   assert.deepEqual([...new Set(inside)].sort(), kit);
   assert.equal(packed.devDependencies, undefined);
