@@ -107,7 +107,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'clock',
-    sentence: 'Nobody has set the clock since the device was switched on, so nothing can be said about dates.',
+    sentence: 'The clock was not set since the device was switched on, so nothing can be said about dates.',
     todo: 'Give it a network with a time server, or set the time; `devicectl time` tells.',
     acts: ['check'],
     binds: 'automatic',

@@ -85,8 +85,8 @@ describe('a plugin is refused before it runs', () => {
     [
       'that provides what the kernel does',
       { manifest: ['provides: { grants: 1.0.0 }'] },
-      'SERVICE_ALREADY_PROVIDED',
-      /the kernel/,
+      'SERVICE_DENIED',
+      /it is a contract of the Core/,
     ],
     [
       'that needs what is not there',
