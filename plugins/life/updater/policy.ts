@@ -223,7 +223,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'metered',
-    sentence: 'What is fetched costs money on this network.',
+    sentence: 'A fetch costs money on this network.',
     todo: 'Wait for another network, set `metered: true`, or say `--anyway`.',
     acts: ['download'],
     binds: 'everyone',
@@ -290,7 +290,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     name: 'voice',
-    sentence: 'Somebody talks with the device.',
+    sentence: 'A person talks with the device.',
     todo: 'Wait until the turn is over.',
     acts: ['activate'],
     binds: 'everyone',
