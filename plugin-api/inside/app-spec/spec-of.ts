@@ -1,5 +1,4 @@
 import type { AppSpec, GuestLimits } from '../../contract/app-spec.ts';
-import { maybe } from '../../kits/maybe.ts';
 import { type Claim, hostsOf } from './hosts.ts';
 import { limitsOf } from './limits.ts';
 import { nodesOf, type SkuNode } from './nodes.ts';
@@ -134,7 +133,7 @@ function environmentOf(
     ...(keeps ? { DEVICE_DATA_DIR: data, DEVICE_CACHE_DIR: cache } : {}),
     DEVICE_RPC_SOCKET: rpc,
     ...(shared ? { DEVICE_HTTP_SOCKET: shared.socket } : {}),
-    ...maybe({ DEVICE_URL: url }),
+    ...(url !== undefined && { DEVICE_URL: url }),
     CREDENTIALS_DIRECTORY: credentials,
     ...(network === 'hosts' ? PROXIES : {}),
     ...place.tells,

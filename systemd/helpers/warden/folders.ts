@@ -29,10 +29,7 @@ export function ownSockets(folder: string, to: number, core: number): void {
   });
 }
 
-/**
- * A folder and what is in it become this user's, as far as they are the other's alone: the Core gives, or takes back at
- * most half of what it may give.
- */
+/** A folder and what is in it become this user's, as far as they are the other's alone: the Core gives, or takes back at most half of what it may give. */
 export function giveTree(folder: string, to: number, from: Users, core: number): void {
   visitPlain(folder, (fd) => {
     if (!fstatSync(fd).isDirectory()) throw new Refused(`${folder} is no folder`);

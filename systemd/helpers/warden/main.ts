@@ -1,7 +1,6 @@
 /**
- * The warden makes, starts and ends the units of guests as root, for the Core, which is not. It takes specifications,
- * never text, and checks them against a file of root's (docs/adr/0077). systemd starts `node main.ts SERVICE` with its
- * socket; the warden ends after a minute without a request.
+ * The warden makes, starts and ends the units of guests as root, for the Core, which is not. It takes specifications, never text, and checks them against a
+ * file of root's (docs/adr/0077). systemd starts `node main.ts SERVICE` with its socket; the warden ends after a minute without a request.
  */
 import { lstatSync } from 'node:fs';
 import { createServer } from 'node:net';

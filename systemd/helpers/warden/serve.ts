@@ -6,10 +6,7 @@ const LONGEST_LINE = 65_536;
 const LINE_MS = 10_000;
 const MOST_CALLERS = 8;
 
-/**
- * A connection is one request and one answer, each a line of JSON; they are handled one after the other. Resolves after
- * `idleMs` without a request.
- */
+/** A connection is one request and one answer, each a line of JSON; they are handled one after the other. Resolves after `idleMs` without a request. */
 export async function serve(server: Server, answer: (line: string) => Promise<string>, idleMs = 60_000) {
   const over = Promise.withResolvers<void>();
   let row: Promise<unknown> = Promise.resolve();
