@@ -41,12 +41,12 @@ function listen(core: Core, id: string): Told {
   const reached = new Map<string, readonly string[]>();
   const answers = new Map<string, string>();
   const told: Told = { reached, answers, done: false };
-  core.kernel.parts.bus.subscribe('hostile.*', ({ topic, payload }) => {
+  core.kernel.parts.bus.subscribe(`plugin.${id}.*`, ({ topic, payload }) => {
     const { plugin, service, members, act, answer } = payload as Said;
     if (plugin !== id) return undefined;
-    if (topic === 'hostile.reached') reached.set(service, members);
-    if (topic === 'hostile.acted') answers.set(act, answer);
-    if (topic === 'hostile.done') told.done = true;
+    if (topic.endsWith('.reached')) reached.set(service, members);
+    if (topic.endsWith('.acted')) answers.set(act, answer);
+    if (topic.endsWith('.done')) told.done = true;
     return undefined;
   });
   return told;
@@ -66,7 +66,10 @@ async function deviceWith(
   const folder = granted ? join(root, 'var/plugins', id, versionFolder(line)) : join(root, id);
   mkdirSync(folder, { recursive: true });
   const manifest = { id, version: '1.0.0', summary: 'It tries everything', api: '^1.0.0', main: MODULE };
-  writeFileSync(join(folder, 'plugin.yaml'), stringify({ ...manifest, optional: claims, publishes: ['hostile.*'] }));
+  writeFileSync(
+    join(folder, 'plugin.yaml'),
+    stringify({ ...manifest, optional: claims, publishes: [`plugin.${id}.*`] }),
+  );
   const installed = { format: 1, plugins: { [id]: { ...line, enabled: true, installedAt: 1, granted } } };
   if (granted) writeFileSync(join(root, 'var/plugins/installed.yaml'), stringify(installed));
   const own = granted ? {} : { [id]: { version: '*', path: folder, isolation } };
