@@ -38,7 +38,7 @@ describe('refusals on the page', { skip: noBrowser }, () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Denied' }).click();
     const volume = page.getByRole('region', named('audio'));
-    await volume.getByText(/nobody has allowed it/).waitFor();
+    await volume.getByText(/is not allowed yet/).waitFor();
     await volume.getByText(/\d+ times/).waitFor();
     assert.equal(await volume.getByRole('button', { name: 'Grant audio' }).isDisabled(), true);
     const logs = page.getByRole('region', named('system.logs'));
