@@ -43,7 +43,7 @@ const BUDGETS: readonly Budget[] = [
   },
   {
     of: 'English words of page and panel',
-    files: 'plugins/{interface/web/ui/locales/en.json,display/**/strings.ts,display/*/strings/en.ts}',
+    files: 'plugins/{interface/web/ui/locales/{,pages/}en.json,display/**/strings.ts,display/*/strings/en.ts}',
     pattern:
       /(?:^|['"`|.!:] ?)(?:What|Who|Whose|Whom|Of|Whoever|Until|Where) (?![^'"`|.!]*\?)|\b(?:[Ww]hatever|[Ww]hoever|[Nn]obody|[Ss]omebody|of its own)\b|\b(?:is|was) told\b/gm,
     rule: 'a label is a noun that a person would search for; a question may begin with What or Who',

@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
   woff2: 'font/woff2',
 };
-const NAME = /^(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)|locales\/[a-z]{2}\.json)$/;
+const NAME = /^(?:(?:[a-z0-9-]+\/)*[a-z0-9-]+\.(?:ts|css|svg|webmanifest)|locales\/(?:pages\/)?[a-z]{2}\.json)$/;
 const packages = createRequire(import.meta.url);
 
 interface File {

@@ -7,7 +7,11 @@ import { describe, test } from 'node:test';
 const UI = join(import.meta.dirname, '../../../plugins/interface/web/ui');
 const read = (file: string): string => readFileSync(join(UI, file), 'utf8');
 type Rooms = Readonly<Record<string, Readonly<Record<string, string>>>>;
-const en: Rooms = JSON.parse(read('locales/en.json'));
+const roomsOf = (language: string): Rooms => ({
+  ...JSON.parse(read(`locales/${language}.json`)),
+  ...JSON.parse(read(`locales/pages/${language}.json`)),
+});
+const en = roomsOf('en');
 const files = globSync('**/*.ts', { cwd: UI });
 const sources = files.map(read).join('\n');
 const words = new Set(sources.match(/\w[\w-]*/g));
@@ -21,7 +25,7 @@ const flat = (rooms: Rooms) =>
 describe('each language has the strings of English, with the same values in them', () => {
   for (const language of ['de', 'fr'])
     test(language, () => {
-      const other: Rooms = JSON.parse(read(`locales/${language}.json`));
+      const other = roomsOf(language);
       const said = (rooms: Rooms) => flat(rooms).map(({ room, key, text }) => `${room} ${key} ${values(text)}`);
       assert.deepEqual(said(other).sort(), said(en).sort());
       assert.deepEqual(

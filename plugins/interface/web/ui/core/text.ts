@@ -1,15 +1,16 @@
 /**
- * Strings of the page, in the language of the browser or the one that was chosen: `locales/<language>.json` has them by
- * room, with the same keys.
+ * Strings of the page, in the language of the browser or the one that was chosen, by room: `locales/<language>.json` has
+ * those of the shell and the start page, `locales/pages/<language>.json` those of the other pages. A browser loads
+ * those that it shows.
  */
 import { computed, signal } from '@preact/signals';
-import de from '../locales/de.json' with { type: 'json' };
-import en from '../locales/en.json' with { type: 'json' };
-import fr from '../locales/fr.json' with { type: 'json' };
+import type shell from '../locales/en.json';
+import type pages from '../locales/pages/en.json';
 
 export const LANGUAGES = { en: 'English', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof LANGUAGES;
-const TEXTS: Readonly<Record<Language, typeof en>> = { en, de, fr };
+type Rooms = typeof shell & typeof pages;
+const texts: Partial<Record<Language, Partial<Rooms>>> = {};
 export type Values = Readonly<Record<string, string | number>>;
 
 const KEY = 'device.language';
@@ -21,21 +22,41 @@ function first(): Language {
   return navigator.languages.map((one) => one.slice(0, 2)).find(isLanguage) ?? 'en';
 }
 
-export const language = signal<Language>(first());
+async function load(one: Language, folder = ''): Promise<void> {
+  const { default: rooms } = await import(`../locales/${folder}${one}.json`, { with: { type: 'json' } });
+  texts[one] = { ...texts[one], ...rooms };
+}
+
+const begun = first();
+await load(begun);
+export const language = signal<Language>(begun);
 /** For Intl: the language of the strings with the region of the browser where they agree. */
 export const locale = computed(
   () => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value,
 );
 
-export function chooseLanguage(chosen: Language): void {
+let ofPages: Promise<void> | undefined;
+
+/** Loads the strings of the pages behind the start page, once. */
+export function pagesText(): Promise<void> {
+  ofPages ??= load(language.value, 'pages/').catch((error) => {
+    ofPages = undefined; // the next page tries again
+    throw error;
+  });
+  return ofPages;
+}
+
+/** Rejects where the strings cannot be loaded; the page keeps its language then. */
+export async function chooseLanguage(chosen: Language): Promise<void> {
+  await Promise.all([load(chosen), ofPages && load(chosen, 'pages/')]);
   localStorage.setItem(KEY, chosen);
   language.value = chosen;
 }
 
 /** `{name}` in a string is the value of that name. A string `one|many` is chosen by `n`. */
-export function catalogue<R extends keyof typeof en>(room: R) {
-  return (key: keyof (typeof en)[R] & string, values: Values = {}): string => {
-    const text = (TEXTS[language.value][room] as Readonly<Record<string, string>>)[key]!;
+export function catalogue<R extends keyof Rooms>(room: R) {
+  return (key: keyof Rooms[R] & string, values: Values = {}): string => {
+    const text = (texts[language.value]![room] as Readonly<Record<string, string>>)[key]!;
     const plural = typeof values.n === 'number' && text.includes('|');
     const [one = '', many = one] = plural ? text.split('|') : [text];
     const chosen = plural && new Intl.PluralRules(locale.value).select(values.n as number) !== 'one' ? many : one;

@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact';
 import type { PageProps } from '../core/route.ts';
 import type { Entries } from '../core/search.ts';
+import { pagesText } from '../core/text.ts';
 import type { IconName } from '../parts/icon.ts';
 import { words } from './text.ts';
 
@@ -24,6 +25,12 @@ export const PAGES: readonly PageEntry[] = JSON.parse(document.getElementById('p
 export const titleOf = ({ id }: PageEntry): string => words(id);
 /** Files of a page are fetched when it is opened. */
 export const load = ({ id }: PageEntry): Promise<{ readonly Page: FunctionComponent<PageProps> }> =>
-  import(`../pages/${id}/page.ts`);
+  withText(id, import(`../pages/${id}/page.ts`));
 export const entriesOf = ({ id }: PageEntry): Promise<{ readonly entries: Entries }> =>
-  import(`../pages/${id}/entries.ts`);
+  withText(id, import(`../pages/${id}/entries.ts`));
+
+/** Strings of the start page are there from the beginning. */
+async function withText<T>(id: string, module: Promise<T>): Promise<T> {
+  const [loaded] = await Promise.all([module, id === 'overview' ? undefined : pagesText()]);
+  return loaded;
+}
