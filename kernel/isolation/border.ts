@@ -1,6 +1,6 @@
 /** The border of guests. It denies by the table of plugin-api and by what was granted, never by what a plugin says (docs/adr/0177). */
 import { CoreError } from '@device-core/plugin-api';
-import { ACTORS, type Actor, contractOf, FOR_APPS } from '@device-core/plugin-api/inside/contracts';
+import { ACTORS, type Actor, contractOf, FOR_APPS, NEVER } from '@device-core/plugin-api/inside/contracts';
 import type { CapabilityChecker } from '../capabilities.ts';
 import type { PluginEntry } from '../resolved.ts';
 import type { ServiceRegistry } from '../services.ts';
@@ -21,8 +21,6 @@ interface Denial {
   readonly hint: string;
 }
 
-const NO_LINE = 'no line of a manifest';
-
 /** Undefined where it may use the service. */
 export function useDenied(entry: PluginEntry, service: string, outside: () => boolean): Denial | undefined {
   if (!isGuest(entry)) return undefined;
@@ -31,12 +29,11 @@ export function useDenied(entry: PluginEntry, service: string, outside: () => bo
     // Contracts of authors are between guests; what plugins of the Core say among themselves is not in plugin-api.
     return outside()
       ? undefined
-      : { reason: 'it is no contract of plugin-api, and a plugin of the Core provides it', hint: NO_LINE };
+      : { reason: 'it is no contract of plugin-api, and a plugin of the Core provides it', hint: NEVER.hint };
   }
   const { access, version, does = '' } = contract;
   if (access === 'open') return undefined;
-  if (access === 'tree')
-    return { reason: 'its access is tree: it is for plugins of the Core, never for one from outside', hint: NO_LINE };
+  if (access === 'tree') return { reason: NEVER.tree, hint: NEVER.hint };
   const { manifest, granted } = entry;
   const hint = `requires: { ${service}: ^${version} }`;
   if (manifest.requires?.[service] === undefined && manifest.optional?.[service] === undefined)
@@ -53,7 +50,7 @@ export function useDenied(entry: PluginEntry, service: string, outside: () => bo
 export function provideDenied(entry: PluginEntry, service: string): Denial | undefined {
   if (!isGuest(entry) || entry.granted === undefined || !contractOf(service)) return undefined;
   return {
-    reason: 'it is a contract of the Core, and an installed plugin does not stand for the Core',
+    reason: NEVER.provide,
     hint: `plugins: { ${entry.id}: { version: ${entry.manifest.version}, path: ... } } in the SKU`,
   };
 }
@@ -134,7 +131,7 @@ export class Border {
 
   #withhold(service: string, member: string): never {
     const reason = `${member} acts for an app, which the Core alone does`;
-    throw this.#denied(`${service}.${member}`, { reason, hint: NO_LINE });
+    throw this.#denied(`${service}.${member}`, { reason, hint: NEVER.hint });
   }
 
   #denied(service: string, { reason, hint }: Denial): CoreError {

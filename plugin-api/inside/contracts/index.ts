@@ -13,6 +13,13 @@ export function contractIds(): readonly string[] {
   return Object.keys(CONTRACTS);
 }
 
+/** Reasons of SERVICE_DENIED that the kernel and the store give alike, and the line where none grants it. */
+export const NEVER = {
+  tree: 'its access is tree: it is for plugins of the Core, never for one from outside',
+  provide: 'it is a contract of the Core, and an installed plugin does not stand for the Core',
+  hint: 'no line of a manifest',
+} as const;
+
 /** The risk of a powerful claim: the greatest one is 0, and is shown first. */
 export function riskOf(service: string): number {
   const at = RISKS.indexOf(service);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type CapabilityId, CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
 import { rightTo } from '@device-core/plugin-api/inside/consent';
-import { contractOf, riskOf } from '@device-core/plugin-api/inside/contracts';
+import { contractOf, NEVER, riskOf } from '@device-core/plugin-api/inside/contracts';
 import type { ActClaim, ActSubject } from '@device-core/plugin-api/services/prompts';
 
 export interface Claims {
@@ -43,13 +43,10 @@ export function claimsOf(manifest: PluginManifest, isolation: Isolation): Claims
  */
 export function checkClaimable({ id, requires = {}, optional = {}, provides = {} }: PluginManifest): void {
   const never = (service: string, reason: string) =>
-    new CoreError('SERVICE_DENIED', { plugin: id, service, reason, hint: 'no line of a manifest' });
+    new CoreError('SERVICE_DENIED', { plugin: id, service, reason, hint: NEVER.hint });
   for (const service of Object.keys({ ...requires, ...optional }))
-    if (contractOf(service)?.access === 'tree')
-      throw never(service, 'its access is tree: it is for plugins of the Core, never for one from outside');
-  for (const service of Object.keys(provides))
-    if (contractOf(service))
-      throw never(service, 'it is a contract of the Core, and an installed plugin does not stand for the Core');
+    if (contractOf(service)?.access === 'tree') throw never(service, NEVER.tree);
+  for (const service of Object.keys(provides)) if (contractOf(service)) throw never(service, NEVER.provide);
 }
 
 /** A claim that was not granted to the version before. */
