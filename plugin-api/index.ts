@@ -117,4 +117,3 @@ export { maybe } from './kits/maybe.ts';
 export { keepSteady, steadyMs, steadyOrigin } from './kits/monotonic.ts';
 export { didYouMean, nearest } from './kits/nearest.ts';
 export { afterOwnTime, OwnTimeLimit, type Spent, STRETCH, settlesWithin, spentText } from './kits/own-time.ts';
-export { type RedactionRules, redact, redactText, type TextRule, useRedaction } from './kits/redact/index.ts';

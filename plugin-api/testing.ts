@@ -4,6 +4,7 @@ export {
   createTestHost,
   type GivenService,
   given,
+  ISOLATED_VARIABLE,
   ISOLATION_VARIABLE,
   LEVELS,
   type LogLine,

@@ -1,4 +1,5 @@
-import { reasonOf, redact } from '@device-core/plugin-api';
+import { reasonOf } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import type { LogLevel, LogLimits } from '@device-core/plugin-api/inside/services/log-control';
 import { escapeUnseen } from '@device-core/plugin-api/kits/characters';
 import pino, { type Logger, type LoggerOptions } from 'pino';

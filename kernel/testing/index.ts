@@ -3,7 +3,7 @@
 export { type GivenService, given } from './given.ts';
 export type { TestGrants } from './grants.ts';
 export { createTestHost, type TestHost, type TestHostOptions } from './host.ts';
-export { ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';
+export { ISOLATED_VARIABLE, ISOLATION_VARIABLE, LEVELS, refusal } from './isolation.ts';
 export { leakCheck } from './leak-check.ts';
 export type { LogLine } from './log.ts';
 export { checkManifest, readManifest } from './manifest.ts';

@@ -9,6 +9,8 @@ import { systemLauncher } from '../walls/index.ts';
 
 /** Environment variable with the level of isolation of every createTestHost() that names none. */
 export const ISOLATION_VARIABLE = 'DEVICE_TEST_ISOLATION';
+/** Environment variable with the id of the one plugin that this level is meant for; every plugin, if absent. */
+export const ISOLATED_VARIABLE = 'DEVICE_TEST_ISOLATED';
 export { isolationProblem as refusal, LEVELS };
 
 /** Trips for a message that is answered, passed on and answered again. */
@@ -57,7 +59,8 @@ export class Border {
 
 function ambientLevel(manifest: PluginManifest, file: string | undefined): Isolation {
   const named = process.env[ISOLATION_VARIABLE] as Isolation | undefined;
-  if (named === undefined || file === undefined) return 'inline';
+  const isMeant = (process.env[ISOLATED_VARIABLE] ?? manifest.id) === manifest.id;
+  if (named === undefined || file === undefined || !isMeant) return 'inline';
   if (!LEVELS.includes(named)) throw new TypeError(`${ISOLATION_VARIABLE} is ${LEVELS.join(', ')}, not ${named}`);
   const upTo = LEVELS.slice(0, LEVELS.indexOf(named) + 1);
   return upTo.findLast((level) => isolationProblem(manifest, level) === undefined) ?? named;

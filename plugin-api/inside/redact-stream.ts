@@ -1,6 +1,6 @@
-import { HIDDEN } from '../kits/redact/forms.ts';
-import type { LineEnd } from '../kits/redact/open-value.ts';
-import { hasWord, hideText, openText, redactText } from '../kits/redact/text.ts';
+import { HIDDEN } from './redact/forms.ts';
+import type { LineEnd } from './redact/open-value.ts';
+import { hasWord, hideText, openText, redactText } from './redact/text.ts';
 
 /** Lines and characters of a value behind its first line. A value without an end must not take the rest of a log with it. */
 const MOST_LINES = 64;

@@ -14,7 +14,7 @@ export type {
   TimerCard,
 } from './card.ts';
 export { type ButtonSpec, buttons, ground, target } from './cards/button.ts';
-export { type CardOptions, cardScene, type Direction, directed, directionOfLocale, turnedPage } from './cards/index.ts';
+export { type Direction, directed, directionOfLocale } from './cards/direction.ts';
 export {
   type Block,
   type BlockQuestion,
@@ -24,7 +24,6 @@ export {
   onGrid,
   type Part,
 } from './cards/layout.ts';
-export { pagerNodes, pagesOf } from './cards/pages.ts';
 export { type CardWords, cardWords } from './cards/words.ts';
 export {
   CHARACTER_LIMITS,

@@ -94,6 +94,7 @@ test('a plugin written outside the tree against the packed file type-checks, tes
     'manifest-check',
     'operations',
     'own-names',
+    'redact',
     'sandbox',
     'schema-words',
     'services',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { redactText } from '@device-core/plugin-api';
+import { redactText } from '@device-core/plugin-api/inside/redact';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import fc from 'fast-check';
 

@@ -1,7 +1,7 @@
 /** Secrets behind their names in running text, in the writing of many languages and programs, and what stays because it is none. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { redact, redactText } from '@device-core/plugin-api';
+import { redact, redactText } from '@device-core/plugin-api/inside/redact';
 import fc from 'fast-check';
 import { SHAPES, WRAPPERS } from '../fixtures/log-styles.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { CoreError, redact, redactText, Secret } from '@device-core/plugin-api';
+import { CoreError, Secret } from '@device-core/plugin-api';
+import { redact, redactText } from '@device-core/plugin-api/inside/redact';
 import fc from 'fast-check';
 
 const CANARY = 'CNRY-7f3a9d81';

@@ -1,4 +1,5 @@
-import { type Logger, redact } from '@device-core/plugin-api';
+import type { Logger } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import type { Peer } from '../remote/index.ts';
 
 const LINE = 8_192;

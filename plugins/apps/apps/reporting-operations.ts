@@ -1,4 +1,5 @@
-import { type Clock, CoreError, type Logger, maybe, redact } from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, maybe } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import { callingApp } from './app-operations.ts';

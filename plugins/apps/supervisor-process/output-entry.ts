@@ -1,6 +1,7 @@
 /** Lines of an app's output as entries of its log: with the time of arrival and a level. Pure. */
 
-import { maybe, redact } from '@device-core/plugin-api';
+import { maybe } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import type { OutputLine, OutputStream } from '@device-core/plugin-api/inside/services/app-supervisor';
 
 export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';

@@ -1,4 +1,4 @@
-import { redact, redactText } from '@device-core/plugin-api';
+import { redact, redactText } from '@device-core/plugin-api/inside/redact';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
 

@@ -1,17 +1,9 @@
 /** Which surfaces are cards: laid out by the theme, and again when theme, text scale, language, renderer or page are others. */
 import { CoreError, maybe } from '@device-core/plugin-api';
-import {
-  type Card,
-  cardScene,
-  checkCard,
-  checkScene,
-  isCard,
-  type Scene,
-  TYPE,
-  turnedPage,
-} from '@device-core/plugin-api/scene';
+import { type Card, checkCard, checkScene, isCard, type Scene, TYPE } from '@device-core/plugin-api/scene';
 import type { SurfaceInput } from '@device-core/plugin-api/services/display';
 import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
+import { cardScene, turnedPage } from '../shared/cards/index.ts';
 
 /** Width of a letter as a share of its size, while there is no renderer to ask. */
 const LETTER = 0.55;

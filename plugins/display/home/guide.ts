@@ -1,8 +1,9 @@
 /** Which of the screens is seen, and the way back. Draws when something that is seen has changed, and never else. */
 import { type Clock, CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
-import { directionOfLocale, type Scene, turnedPage } from '@device-core/plugin-api/scene';
+import { directionOfLocale, type Scene } from '@device-core/plugin-api/scene';
 import type { Display, SurfaceInput } from '@device-core/plugin-api/services/display';
 import type { Surroundings } from '@device-core/plugin-api/services/renderer';
+import { turnedPage } from '../shared/cards/index.ts';
 import type { Facts } from './facts.ts';
 import { boxOf, type Motion, moving } from './motion.ts';
 import { drawScreen, type ScreenName } from './screens/index.ts';

@@ -1,16 +1,8 @@
 /** A page of the device: the way back, a title, and parts below each other, as many as fit. */
 import { maybe } from '@device-core/plugin-api';
 import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
-import {
-  directed,
-  GRID,
-  ground,
-  iconNode,
-  PANEL_UNITS,
-  pagerNodes,
-  pagesOf,
-  target,
-} from '@device-core/plugin-api/scene';
+import { directed, GRID, ground, iconNode, PANEL_UNITS, target } from '@device-core/plugin-api/scene';
+import { pagerNodes, pagesOf } from '../shared/cards/index.ts';
 import { unescaped } from './parts/part.ts';
 import type { Strings } from './strings/index.ts';
 

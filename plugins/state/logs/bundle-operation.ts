@@ -1,4 +1,5 @@
-import { CoreError, redact } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import type { Operation, Operations } from '@device-core/plugin-api/services/operations';
 import { BUNDLE, type BundleEntry } from './bundle-table.ts';
 import { Pace } from './pace.ts';

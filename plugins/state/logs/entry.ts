@@ -1,4 +1,4 @@
-import { redact } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type Level = (typeof LEVELS)[number];

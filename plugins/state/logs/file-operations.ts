@@ -1,7 +1,8 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createZstdDecompress } from 'node:zlib';
-import { CoreError, redact, redactText } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { redact, redactText } from '@device-core/plugin-api/inside/redact';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 import type { LogFiles } from './log-files.ts';
 

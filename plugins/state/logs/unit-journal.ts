@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { CoreError, reasonOf, redactText, type Scope } from '@device-core/plugin-api';
+import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { redactText } from '@device-core/plugin-api/inside/redact';
 import { JOURNAL_LINES } from './bundle-table.ts';
 
 const READ_MS = 20_000;

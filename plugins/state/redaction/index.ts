@@ -1,4 +1,5 @@
-import { definePlugin, type PluginHost, type RedactionRules, useRedaction } from '@device-core/plugin-api';
+import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { type RedactionRules, useRedaction } from '@device-core/plugin-api/inside/redact';
 
 export const plugin = definePlugin({
   setup(host: PluginHost<RedactionRules>) {

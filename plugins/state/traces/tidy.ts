@@ -1,5 +1,6 @@
 /** A span as it is kept: each part is cut to a length, and secrets are removed. */
-import { maybe, redact } from '@device-core/plugin-api';
+import { maybe } from '@device-core/plugin-api';
+import { redact } from '@device-core/plugin-api/inside/redact';
 import { checkedTrace, type Span, type TraceContext } from '@device-core/plugin-api/tracing';
 
 const NAME = 128;

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CoreError, redact, redactText, useRedaction } from '@device-core/plugin-api';
+import { CoreError } from '@device-core/plugin-api';
+import { redact, redactText, useRedaction } from '@device-core/plugin-api/inside/redact';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { startCore } from '../../fixtures/core.ts';
 

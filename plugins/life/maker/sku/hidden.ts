@@ -1,4 +1,4 @@
-import { redactText } from '@device-core/plugin-api';
+import { redactText } from '@device-core/plugin-api/inside/redact';
 
 /**
  * Hides the passwords of addresses in a report of a SKU. Names of members decide nothing here: a `pin` of a SKU is

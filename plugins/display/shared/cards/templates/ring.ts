@@ -1,6 +1,5 @@
 /** A ring that is filled by and by. */
-import type { SceneNode } from '../../scene.ts';
-import type { Layout } from '../layout.ts';
+import type { Layout, SceneNode } from '@device-core/plugin-api/scene';
 import type { Room } from '../template.ts';
 
 const THICK = 1 / 13;

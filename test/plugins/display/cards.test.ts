@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
   type Card,
-  cardScene,
   checkCard,
   checkScene,
   describeScene,
@@ -11,10 +10,10 @@ import {
   type Scene,
   THEMES,
   TYPE,
-  turnedPage,
 } from '@device-core/plugin-api/scene';
 import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import fc from 'fast-check';
+import { cardScene, turnedPage } from '../../../plugins/display/shared/cards/index.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { assertUsable, targets } from '../../fixtures/targets.ts';
 

@@ -1,11 +1,20 @@
 /** From what a card means to what is seen. Pure: the same card, text scale, language and measure make the same scene. */
-import { maybe } from '../../kits/maybe.ts';
-import type { Card, CardTemplate } from '../card.ts';
-import { PANEL_UNITS, type Scene, type SceneNode } from '../scene.ts';
-import { GRID } from '../theme.ts';
-import { buttons } from './button.ts';
-import { directed, directionOfLocale } from './direction.ts';
-import { Layout, onGrid, type Part } from './layout.ts';
+import { maybe } from '@device-core/plugin-api';
+import {
+  buttons,
+  type Card,
+  type CardTemplate,
+  cardWords,
+  directed,
+  directionOfLocale,
+  GRID,
+  Layout,
+  onGrid,
+  PANEL_UNITS,
+  type Part,
+  type Scene,
+  type SceneNode,
+} from '@device-core/plugin-api/scene';
 import type { CardOptions, Template } from './template.ts';
 import { choiceCard } from './templates/choice.ts';
 import { imageCard } from './templates/image.ts';
@@ -14,7 +23,6 @@ import { mediaCard } from './templates/media.ts';
 import { progressCard } from './templates/progress.ts';
 import { textCard } from './templates/text.ts';
 import { timerCard } from './templates/timer.ts';
-import { cardWords } from './words.ts';
 
 const TEMPLATES: { readonly [T in CardTemplate]: Template<Extract<Card, { template: T }>> } = {
   text: textCard,

@@ -1,6 +1,4 @@
-import type { TimerCard } from '../../card.ts';
-import type { SceneNode } from '../../scene.ts';
-import type { Layout } from '../layout.ts';
+import type { Layout, SceneNode, TimerCard } from '@device-core/plugin-api/scene';
 import type { CardOptions, Filled, Room } from '../template.ts';
 import { belowRing, RING, ring } from './ring.ts';
 

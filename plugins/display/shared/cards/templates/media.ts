@@ -1,10 +1,14 @@
-import { maybe } from '../../../kits/maybe.ts';
-import type { MediaCard } from '../../card.ts';
-import { iconNode } from '../../icons.ts';
-import type { SceneNode, Timeline } from '../../scene.ts';
-import { GRID } from '../../theme.ts';
-import { ground, target } from '../button.ts';
-import type { Layout } from '../layout.ts';
+import { maybe } from '@device-core/plugin-api';
+import {
+  GRID,
+  ground,
+  iconNode,
+  type Layout,
+  type MediaCard,
+  type SceneNode,
+  type Timeline,
+  target,
+} from '@device-core/plugin-api/scene';
 import type { CardOptions, Filled, Room } from '../template.ts';
 
 const COVER = 280;

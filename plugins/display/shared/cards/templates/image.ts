@@ -1,6 +1,4 @@
-import type { ImageCard } from '../../card.ts';
-import { GRID } from '../../theme.ts';
-import type { Layout } from '../layout.ts';
+import { GRID, type ImageCard, type Layout } from '@device-core/plugin-api/scene';
 import type { Filled, Room } from '../template.ts';
 
 const GAP = 16;

@@ -2,12 +2,17 @@
  * Pages of a card with more than fits: turned by a swipe or a tap. The owner of the card keeps the number of the
  * page.
  */
-import { nodesOf } from '../check.ts';
-import { iconNode } from '../icons.ts';
-import type { Scene, SceneNode, Timeline } from '../scene.ts';
-import { GRID } from '../theme.ts';
-import { ground, target } from './button.ts';
-import type { Layout } from './layout.ts';
+import {
+  GRID,
+  ground,
+  iconNode,
+  type Layout,
+  nodesOf,
+  type Scene,
+  type SceneNode,
+  type Timeline,
+  target,
+} from '@device-core/plugin-api/scene';
 
 const TURN = /^card\.page\.(\d{1,3})$/;
 const FURTHER = 'card-further';

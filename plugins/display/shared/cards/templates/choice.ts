@@ -1,9 +1,12 @@
-import type { ChoiceCard } from '../../card.ts';
-import type { SceneNode } from '../../scene.ts';
-import { GRID } from '../../theme.ts';
-import { ground, target } from '../button.ts';
-import type { Layout } from '../layout.ts';
-import { onGrid } from '../layout.ts';
+import {
+  type ChoiceCard,
+  GRID,
+  ground,
+  type Layout,
+  onGrid,
+  type SceneNode,
+  target,
+} from '@device-core/plugin-api/scene';
 import { PAGER, pagerNodes, pagesOf, turning } from '../pages.ts';
 import type { CardOptions, Filled, Room } from '../template.ts';
 

@@ -1,5 +1,4 @@
-import type { ProgressCard } from '../../card.ts';
-import type { Layout } from '../layout.ts';
+import type { Layout, ProgressCard } from '@device-core/plugin-api/scene';
 import type { Filled, Room } from '../template.ts';
 import { belowRing, RING, ring } from './ring.ts';
 

@@ -1,9 +1,6 @@
 /** Input and output of a template. */
-import type { TextQuestion, TextSize } from '../../services/renderer.ts';
-import type { Card } from '../card.ts';
-import type { SceneNode, Timeline } from '../scene.ts';
-import type { Theme } from '../theme.ts';
-import type { Layout } from './layout.ts';
+import type { Card, Layout, SceneNode, Theme, Timeline } from '@device-core/plugin-api/scene';
+import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 
 export interface CardOptions {
   readonly theme: Theme;

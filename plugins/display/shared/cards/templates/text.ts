@@ -1,6 +1,4 @@
-import type { TextCard } from '../../card.ts';
-import type { SceneNode } from '../../scene.ts';
-import { type Layout, literal } from '../layout.ts';
+import { type Layout, literal, type SceneNode, type TextCard } from '@device-core/plugin-api/scene';
 import { PAGER, pagerNodes, turning } from '../pages.ts';
 import type { CardOptions, Filled, Room } from '../template.ts';
 
