@@ -11,8 +11,10 @@ const MS = /^\d{1,15}(\.\d{1,9})?$/;
 export class RequestCall implements Invocation {
   readonly operation: OperationInfo;
   readonly caller: Caller;
-  /** NaN where the header cannot be read: `wrong` says so before anything begins. */
+  /** Far away where the header cannot be read: a timer would take NaN for now, and answer TIMEOUT before `wrong` is. */
   readonly deadline: number;
+  /** The request cannot be taken as it is, whatever its operation. */
+  readonly wrong: CoreError | undefined;
   /** Refusal of the caller, whatever the params; they are read only to name the missing right. */
   refusal: CoreError | undefined;
   /** Trace of the header `traceparent`. Only the operator's is the parent of spans here. */
@@ -25,17 +27,14 @@ export class RequestCall implements Invocation {
     this.caller = caller;
     this.#response = response;
     const { traceparent, [DEADLINE]: ms } = request.headers;
-    this.deadline =
-      ms === undefined ? Number.MAX_SAFE_INTEGER : steadyMs() + (MS.test(String(ms)) ? Number(ms) : Number.NaN);
+    const isWrong = ms !== undefined && !MS.test(String(ms));
+    this.deadline = ms === undefined || isWrong ? Number.MAX_SAFE_INTEGER : steadyMs() + Number(ms);
+    this.wrong = isWrong
+      ? new CoreError('REQUEST_INVALID', {
+          reason: 'the header Device-Deadline-Ms must be a number of milliseconds',
+        })
+      : undefined;
     this.trace = traceparent === undefined ? undefined : traceOf(traceparent, caller);
-  }
-
-  /** Why the request cannot be taken as it is, whatever its operation. */
-  get wrong(): CoreError | undefined {
-    if (!Number.isNaN(this.deadline)) return undefined;
-    return new CoreError('REQUEST_INVALID', {
-      reason: 'the header Device-Deadline-Ms must be a number of milliseconds',
-    });
   }
 
   /** Aborted when the client goes away before it has its answer. Made when first asked for: most requests are done by then. */
