@@ -63,7 +63,7 @@ export function intentsContract(open: () => Promise<IntentsUnderTest>): void {
     ['set the lamp to 55 percent', undefined],
     ['set the lamp to 110 percent', undefined],
     ['turn the lamp', undefined],
-    ['turn the lamp on now', undefined],
+    ['turn the lamp on tomorrow', undefined],
     ['the lamp is on', undefined],
     ['', undefined],
   ];

@@ -65,7 +65,7 @@ export class Automaton {
   }
 
   #knows(word: string): boolean {
-    return !this.#vocabulary || this.#vocabulary.has(word) || /^\d|^minus$/.test(word);
+    return !this.#vocabulary || this.#vocabulary.has(word) || /^\d|^(minus|moins)$/.test(word);
   }
 }
 

@@ -82,7 +82,7 @@ class Builder {
   }
 
   #said(text: string): Node {
-    return all(...wordsOf(text).map((each) => this.#word(each)));
+    return all(...wordsOf(text, this.#words?.percent, this.#words?.minus).map((each) => this.#word(each)));
   }
 
   /** Digits in a sentence are also said in words. */

@@ -11,7 +11,10 @@ import type {
 import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import { MOST_READINGS, type Values } from './automaton.ts';
 import { type Compiled, compileDefinition } from './definition.ts';
+import { plainer } from './forgiven.ts';
 import { makeGrammar } from './grammar.ts';
+import { numberWords } from './numbers.ts';
+import { forgivenOf } from './texts.ts';
 import { baseLanguage, wordsOf } from './words.ts';
 
 type Work = (run: IntentRun) => Promise<IntentAnswer>;
@@ -31,6 +34,8 @@ interface Index {
   readonly others: readonly Row[];
 }
 
+/** Owner of the device's own intents. */
+export const DEVICE = 'plugin.intent';
 const MAX_TEXT = 500;
 const MAX_WORDS = 64;
 const MAX_SAY = 2_000;
@@ -41,6 +46,8 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
   readonly #indices = new Map<string, Index>();
   readonly #grammars = new Map<string, SpeechGrammar>();
   readonly #listeners = new Set<() => void>();
+  /** Sentences of a language are asked for, before any is looked up. */
+  onNeed: ((language: string) => void) | undefined;
   readonly #scope: Scope;
   readonly #log: Logger;
   readonly #most: number;
@@ -71,7 +78,8 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     const other = this.#rows.get(id);
     const reason = other
       ? `${other.owner} has an intent of this id`
-      : this.#rows.size >= this.#most && `there are ${this.#most} already`;
+      : // The device's own are few, and a question in another language must not fail for them.
+        owner !== DEVICE && this.#rows.size >= this.#most && `there are ${this.#most} already`;
     if (reason) throw new CoreError('PARAMS_INVALID', { where: `intent ${id}`, reason });
     const row: Row = { compiled, run, owner, awake };
     this.#rows.set(id, row);
@@ -96,10 +104,23 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
 
   async match(text: string, { language }: { readonly language: string }): Promise<IntentMatch> {
     if (text.length > MAX_TEXT) return none(`the text has more than ${MAX_TEXT} characters`);
-    const words = wordsOf(text);
+    const base = baseLanguage(language);
+    this.onNeed?.(base);
+    const numbers = numberWords(base);
+    const words = wordsOf(text, numbers?.percent, numbers?.minus);
     if (words.length === 0) return none('there are no words');
     if (words.length > MAX_WORDS) return none(`the text has more than ${MAX_WORDS} words`);
-    const { byWord, others } = this.#index(baseLanguage(language));
+    const exact = this.#matchWords(words, text, base);
+    const forgiven = forgivenOf(base);
+    if (exact.outcome !== 'none' || !forgiven) return exact;
+    // Only where the sentence as it is means nothing: an app's own "please" is a word like others.
+    const plain = plainer(words, forgiven);
+    const lenient = this.#matchWords(plain, text, base);
+    return lenient.outcome === 'none' ? exact : lenient;
+  }
+
+  #matchWords(words: readonly string[], text: string, language: string): IntentMatch {
+    const { byWord, others } = this.#index(language);
     let open = Number.POSITIVE_INFINITY;
     let mayGoOn = false;
     let found: { readonly row: Row; readonly slots: Values }[] = [];
@@ -125,6 +146,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
 
   async grammar(language: string): Promise<SpeechGrammar | undefined> {
     const base = baseLanguage(language);
+    this.onNeed?.(base);
     const known = this.#grammars.get(base);
     if (known) return known;
     const nodes = this.awake(base).flatMap(({ compiled }) => compiled.sentences.map(({ node }) => node));
@@ -154,6 +176,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
 
   async list({ language }: { readonly language?: string } = {}) {
     const base = language === undefined ? undefined : baseLanguage(language);
+    if (base !== undefined) this.onNeed?.(base);
     return [...this.#rows.values()]
       .filter(({ awake, compiled }) => awake && (base === undefined || compiled.language === base))
       .map(({ compiled: { definition, example }, owner }) => ({

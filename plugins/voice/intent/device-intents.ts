@@ -3,36 +3,63 @@
 import { CoreError, type Scope } from '@device-core/plugin-api';
 import type { Audio } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentRun } from '@device-core/plugin-api/services/intents';
-import type { Catalogue } from './catalogue.ts';
+import { type Catalogue, DEVICE } from './catalogue.ts';
 import type { DeviceIntent, DeviceTexts } from './device-texts.ts';
 import { LANGUAGES } from './texts.ts';
 import { LONGEST_SECONDS, type Timers } from './timers.ts';
 
 type Work = (run: IntentRun, texts: DeviceTexts) => Promise<IntentAnswer>;
 
-const OWNER = 'plugin.intent';
 const STEP = 0.1;
 const MOST_EXAMPLES = 5;
 
-/** Adds intents in every language that there is a table for, until the scope ends. */
-function addAll(catalogue: Catalogue, scope: Scope, works: Partial<Readonly<Record<DeviceIntent, Work>>>): void {
-  for (const texts of LANGUAGES) {
+type Works = Partial<Readonly<Record<DeviceIntent, Work>>>;
+
+/**
+ * Intents in the languages that there is a table for. That of the product is there from the start, another one from
+ * the first question in it: the sentences of a language cost 20 ms of CPU.
+ */
+export class DeviceIntents {
+  readonly #catalogue: Catalogue;
+  readonly #spoken: Set<string>;
+  readonly #groups = new Set<{ readonly scope: Scope; readonly works: Works }>();
+
+  constructor(catalogue: Catalogue, language: string) {
+    this.#catalogue = catalogue;
+    this.#spoken = new Set([language]);
+    catalogue.onNeed = (other) => this.#learn(other);
+  }
+
+  /** They are there until the scope ends. */
+  add(scope: Scope, works: Works): void {
+    const group = { scope, works };
+    this.#groups.add(group);
+    scope.defer('intents of the device', () => void this.#groups.delete(group));
+    for (const texts of LANGUAGES) if (this.#spoken.has(texts.language)) this.#addTexts(texts, group);
+  }
+
+  #learn(language: string): void {
+    const texts = LANGUAGES.find((one) => one.language === language);
+    if (!texts || this.#spoken.has(language)) return;
+    this.#spoken.add(language);
+    for (const group of this.#groups) this.#addTexts(texts, group);
+  }
+
+  #addTexts(texts: DeviceTexts, { scope, works }: { readonly scope: Scope; readonly works: Works }): void {
     const { language, rules, slots } = texts;
     for (const [name, work] of Object.entries(works)) {
       const { title, sentences } = texts.intents[name as DeviceIntent];
       // English has the plain id; a table of another language adds its own.
       const id = language === 'en' ? `device.${name}` : `device.${name}.${language}`;
       const definition = { id, title, language, sentences, rules, slots };
-      scope.use(
-        `intent ${id}`,
-        catalogue.add(definition, (run) => work(run, texts), OWNER),
-      );
+      const add = this.#catalogue.add(definition, (run) => work(run, texts), DEVICE);
+      scope.use(`intent ${id}`, add);
     }
   }
 }
 
-export function addGeneral(catalogue: Catalogue, scope: Scope, timers: Timers): void {
-  addAll(catalogue, scope, {
+export function addGeneral(device: DeviceIntents, scope: Scope, timers: Timers, catalogue: Catalogue): void {
+  device.add(scope, {
     // The turn ends with it, and what is being said; nothing more is to be done but for an alarm.
     stop: async () => ({ result: { silenced: timers.silence() } }),
     time: async (_, { say }) => {
@@ -42,14 +69,15 @@ export function addGeneral(catalogue: Catalogue, scope: Scope, timers: Timers): 
     help: async (_, { say, language }) => {
       const list = await catalogue.list({ language });
       // Apps first: what the device can do by itself is soon known.
-      const apps = list.filter(({ owner }) => owner !== OWNER);
-      const own = list.filter(({ id, owner }) => owner === OWNER && id !== 'device.help');
+      const apps = list.filter(({ owner }) => owner !== DEVICE);
+      const own = list.filter(({ id, owner }) => owner === DEVICE && !id.startsWith('device.help'));
       const examples = [...apps, ...own].slice(0, MOST_EXAMPLES).map(({ example }) => example);
       return { say: say.help(examples), result: { examples } };
     },
     'timer-set': async ({ slots }, { say }) => {
       const part = (name: string, seconds: number) => Number(slots[name] ?? 0) * seconds;
-      const seconds = part('hours', 3_600) + part('minutes', 60) + part('seconds', 1) + part('length', 1);
+      const seconds =
+        part('hours', 3_600) + part('minutes', 60) + part('seconds', 1) + part('length', 1) + part('half', 1);
       if (seconds > LONGEST_SECONDS) return { say: say.timerTooLong(LONGEST_SECONDS) };
       try {
         const { at, kept } = await timers.set(seconds);
@@ -74,17 +102,20 @@ export function addGeneral(catalogue: Catalogue, scope: Scope, timers: Timers): 
   });
 }
 
-export function addAudio(catalogue: Catalogue, scope: Scope, audio: Audio): void {
+export function addAudio(device: DeviceIntents, scope: Scope, audio: Audio): void {
   const set = async (volume: number): Promise<IntentAnswer> => {
     const rounded = Math.round(Math.min(1, Math.max(0, volume)) * 100) / 100;
     await audio.setVolume(rounded);
     return { result: { volume: rounded } };
   };
-  const by = async (step: number) => set((await audio.state()).volume + step);
-  addAll(catalogue, scope, {
+  const by = async (sign: 1 | -1, { slots }: IntentRun) => {
+    const step = slots.by === undefined ? STEP : Number(slots.by) / 100;
+    return set((await audio.state()).volume + sign * step);
+  };
+  device.add(scope, {
     'volume-set': ({ slots }) => set(Number(slots.percent) / 100),
-    'volume-up': () => by(STEP),
-    'volume-down': () => by(-STEP),
+    'volume-up': (run) => by(1, run),
+    'volume-down': (run) => by(-1, run),
     'volume-tell': async (_, { say }) => {
       const { volume } = await audio.state();
       return { say: say.volume(Math.round(volume * 100)), result: { volume } };

@@ -1,5 +1,6 @@
 /** The table of a language: sentences of the device's own intents, and its answers. */
 import type { SlotType } from '@device-core/plugin-api/services/intents';
+import type { Forgiven } from './forgiven.ts';
 
 /** Intents of the device itself. */
 export type DeviceIntent =
@@ -17,10 +18,12 @@ export type DeviceIntent =
 
 export interface DeviceTexts {
   readonly language: string;
+  readonly forgiven: Forgiven;
   readonly rules: Readonly<Record<string, string>>;
   readonly slots: Readonly<Record<string, SlotType>>;
   /**
-   * `volume-set` sets `percent`; `timer-set` sets any of `hours`, `minutes`, `seconds`, and `length` (in seconds).
+   * `volume-set` sets `percent`; `volume-up` and `volume-down` may set `by`, in percent; `timer-set` sets any of `hours`,
+   * `minutes`, `seconds`, and `length` and `half` in seconds.
    */
   readonly intents: Readonly<Record<DeviceIntent, { readonly title: string; readonly sentences: readonly string[] }>>;
   readonly say: {

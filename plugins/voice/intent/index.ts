@@ -11,7 +11,7 @@ import { speech } from '@device-core/plugin-api/services/speech';
 import { timers as timersRef } from '@device-core/plugin-api/services/timers';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';
-import { addAudio, addGeneral } from './device-intents.ts';
+import { addAudio, addGeneral, DeviceIntents } from './device-intents.ts';
 import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
 import { timerOperations } from './timer-operations.ts';
@@ -43,13 +43,14 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       alarm: async (signal) => speaker?.feedback('timer', { owner: 'plugin.intent', priority: 'alarm', signal }),
       told: (state, timer) => host.bus.publish('plugin.intent.timer', { state, ...timer }),
     });
-    addGeneral(catalogue, scope, timers);
+    const own = new DeviceIntents(catalogue, language);
+    addGeneral(own, scope, timers, catalogue);
     host.when(audio, (service, scope) => {
       speaker = service;
       scope.defer('speaker', () => {
         speaker = undefined;
       });
-      addAudio(catalogue, scope, service);
+      addAudio(own, scope, service);
     });
     const unspoken = new UnspokenSentences(catalogue);
     host.when(speech, (service, scope) => {

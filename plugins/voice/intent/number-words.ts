@@ -8,6 +8,8 @@ export interface NumberWords {
   read(words: readonly string[]): number | undefined;
   spell(value: number): string;
   readonly minus: string;
+  /** The sign `%` in words. */
+  readonly percent: string;
   readonly point: string;
   /** zero to nine */
   readonly digits: readonly string[];

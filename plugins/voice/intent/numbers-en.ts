@@ -1,4 +1,5 @@
 /** English numbers in words: what may be said for a range, what words mean, and how a number is read out. */
+import { bands, type Scale, scaledRange } from './number-ranges.ts';
 import type { NumberWords } from './number-words.ts';
 import { all, any, NOTHING, type Node, optional, word } from './tree.ts';
 
@@ -19,26 +20,20 @@ const VALUES = new Map([
 VALUES.set('oh', 0);
 VALUES.set('a', 1);
 
+const COUNTED: readonly Scale[] = SCALES.map(([size, name]) => ({
+  size,
+  // "a hundred" as well as "one hundred".
+  said: (first, _, counts) => all(first === 1 ? any(word('a'), counts) : counts, word(name)),
+  rest: (low) => all(optional(word('and')), low),
+}));
+
 /** Whole numbers of a range that is not negative, below 10^9. */
 function range(from: number, to: number): Node {
-  if (from > to) return any();
-  if (to < 20) return any(...SMALL.slice(from, to + 1).map(word));
-  if (to < 100) return belowHundred(from, to);
-  const [scale, name] = SCALES.find(([scale]) => scale <= to)!;
-  const parts: Node[] = [];
-  if (from < scale) parts.push(range(from, scale - 1));
-  const begin = Math.max(from, scale);
-  for (const [first, last, low, high] of bands(begin, to, scale)) {
-    // "a hundred" as well as "one hundred".
-    const count = first === 1 ? any(word('a'), range(first, last)) : range(first, last);
-    const rest = all(optional(word('and')), range(Math.max(low, 1), high));
-    const tail = high === 0 ? NOTHING : low === 0 ? optional(rest) : rest;
-    parts.push(all(count, word(name), tail));
-  }
-  return any(...parts);
+  return scaledRange(from, to, COUNTED, belowHundred);
 }
 
 function belowHundred(from: number, to: number): Node {
+  if (to < 20) return any(...SMALL.slice(from, to + 1).map(word));
   const parts: Node[] = [];
   if (from < 20) parts.push(range(from, 19));
   for (const [first, last, low, high] of bands(Math.max(from, 20), to, 10)) {
@@ -47,20 +42,6 @@ function belowHundred(from: number, to: number): Node {
     parts.push(all(tens, high === 0 ? NOTHING : low === 0 ? optional(rest) : rest));
   }
   return any(...parts);
-}
-
-/** A range as at most three bands `[first, last, low, high]`: counts of the scale, each with the same rests. */
-function bands(from: number, to: number, scale: number): readonly (readonly [number, number, number, number])[] {
-  const [first, low] = [Math.floor(from / scale), from % scale];
-  const [last, high] = [Math.floor(to / scale), to % scale];
-  if (first === last) return [[first, first, low, high]];
-  const begin = low === 0 ? first : first + 1;
-  const end = high === scale - 1 ? last : last - 1;
-  return [
-    ...(low === 0 ? [] : [[first, first, low, scale - 1] as const]),
-    ...(begin <= end ? [[begin, end, 0, scale - 1] as const] : []),
-    ...(high === scale - 1 ? [] : [[last, last, 0, high] as const]),
-  ];
 }
 
 function read(words: readonly string[]): number | undefined {
@@ -103,6 +84,7 @@ export const ENGLISH_NUMBERS: NumberWords = {
   read,
   spell,
   minus: 'minus',
+  percent: 'percent',
   point: 'point',
   digits: SMALL.slice(0, 10),
   most: 999_999_999,

@@ -1,12 +1,18 @@
 /** Numbers in a sentence: which of them a slot takes, said in words or written in digits. One table of words a language. */
 import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { NumberWords } from './number-words.ts';
+import { GERMAN_NUMBERS } from './numbers-de.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
+import { FRENCH_NUMBERS } from './numbers-fr.ts';
 import { all, any, type Node, type Slot, word, wordsNode } from './tree.ts';
 
 export type NumberType = Extract<SlotType, { readonly kind: 'int' | 'number' }>;
 
-const TABLES: ReadonlyMap<string, NumberWords> = new Map([['en', ENGLISH_NUMBERS]]);
+const TABLES: ReadonlyMap<string, NumberWords> = new Map([
+  ['en', ENGLISH_NUMBERS],
+  ['de', GERMAN_NUMBERS],
+  ['fr', FRENCH_NUMBERS],
+]);
 /** So many values of a range with a step are listed one by one. */
 const MOST_LISTED = 512;
 const PLACES = 1e6;

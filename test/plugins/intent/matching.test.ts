@@ -33,7 +33,7 @@ suite('matching', () => {
     await using _ = add(started, define('test.lights', ['turn (on|off) the light[s]']));
     for (const text of ['turn on the light', 'Turn OFF the lights!', '  turn,on   the-lights. '])
       assert.equal((await started.plan(text)).intent, 'test.lights');
-    for (const text of ['turn on', 'turn on the light now', 'please turn on the light', '', '...'])
+    for (const text of ['turn on', 'turn on the light below', 'never turn on the light', '', '...'])
       assert.equal((await started.match(text)).outcome, 'none', text);
     assert.deepEqual(await started.match('turn on'), {
       outcome: 'none',
@@ -299,7 +299,7 @@ suite('grammar', () => {
       [true, true, false, false],
     );
     assert.deepEqual(grammar.words, [...new Set(grammar.words)].sort());
-    assert.equal(await started.intents.grammar('de'), undefined);
+    assert.equal(await started.intents.grammar('it'), undefined);
   });
 
   test('its id is that of its contents, in any order of arrival', async () => {
