@@ -5,7 +5,7 @@ export interface Scale {
   readonly size: number;
   /** `first` to `last` of it: `counts` is the tree of these numbers. */
   said(first: number, last: number, counts: Node): Node;
-  /** What follows it, with the words between. */
+  /** The number that follows it, with the words between. */
   rest(low: Node): Node;
 }
 

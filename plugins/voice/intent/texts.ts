@@ -7,7 +7,7 @@ import { FRENCH } from './texts-fr.ts';
 
 export const LANGUAGES: readonly DeviceTexts[] = [ENGLISH, GERMAN, FRENCH];
 
-/** Of a language as `baseLanguage` gives it; undefined where there is no table. */
+/** The table of a language as `baseLanguage` gives it; undefined where there is none. */
 export function forgivenOf(language: string): Forgiven | undefined {
   return LANGUAGES.find((texts) => texts.language === language)?.forgiven;
 }
