@@ -30,8 +30,17 @@ function belowHundred(value: number): string {
   return `${TENS[ten]}${and}${SMALL[rest]}`;
 }
 
-const VALUES = new Map(Array.from({ length: 100 }, (_, value) => [belowHundred(value), value] as const));
-VALUES.set('une', 1);
+/** "vingt et une" before a feminine noun as well. */
+function formsOf(value: number): readonly string[] {
+  const said = belowHundred(value);
+  return /\bun$/.test(said) ? [said, `${said}e`] : [said];
+}
+
+const VALUES = new Map(
+  Array.from({ length: 100 }, (_, value) => value).flatMap((value) =>
+    formsOf(value).map((form) => [form, value] as const),
+  ),
+);
 VALUES.set('quatre vingt', 80);
 
 const hundreds = (first: number, last: number, counts: Node): Node =>
@@ -51,9 +60,7 @@ const SCALES: readonly Scale[] = [
 ];
 
 function small(from: number, to: number): Node {
-  const forms = Array.from({ length: to - from + 1 }, (_, index) => from + index).flatMap((value) =>
-    value === 1 ? ['un', 'une'] : [belowHundred(value)],
-  );
+  const forms = Array.from({ length: to - from + 1 }, (_, index) => formsOf(from + index)).flat();
   return any(...forms.map((form) => wordsNode(form.split(' '))));
 }
 
