@@ -12,16 +12,26 @@ interface PageOf {
   readonly title: Words;
 }
 
+interface Operation {
+  readonly name: string;
+  readonly plugin?: string;
+  readonly page?: { readonly title?: Words };
+}
+
 /** Pages that plugins bring, in the menu: each says whose it is. */
 export function Extra() {
+  const operations = useAsk<{ readonly operations: readonly Operation[] }>('/operations').data?.operations ?? [];
   const { data, reload } = useAsk<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
   const changes = pluginsChanged.value;
   useEffect(() => {
     if (changes !== undefined) reload(changes);
   }, [changes]);
   const { page, rest } = route.value;
-  const here = page === 'extra' ? rest.join('/') : undefined;
-  return (data?.pages ?? []).map(
+  const here = page === 'extra' ? rest.slice(0, 2).join('/') : undefined;
+  const beside = operations.flatMap(({ plugin, name, page: view }) =>
+    plugin !== undefined && view?.title !== undefined ? [{ plugin, id: name, title: view.title }] : [],
+  );
+  return [...(data?.pages ?? []), ...beside].map(
     ({ plugin, id, title }) =>
       html`<li key=${`${plugin}/${id}`}><a href=${link('extra', [plugin, id])} title=${plugin} aria-current=${here === `${plugin}/${id}` ? 'page' : undefined}><${Icon} name="sheet" />${said(title)}</a></li>`,
   );

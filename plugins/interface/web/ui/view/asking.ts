@@ -1,11 +1,5 @@
-/** Requests that a page of a plugin may make by itself. */
-/** A line of operations.list. */
-export interface Operation {
-  readonly name: string;
-  readonly summary?: string;
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path?: string;
-}
+/** Requests that a page which is data may make by itself. */
+import type { Operation } from './shapes.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

@@ -1,0 +1,119 @@
+/** Buttons of a view, and the dialog that asks first: the reader presses, and the gate judges the reader's rights. */
+import { html } from 'htm/preact';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { request } from '../core/api.ts';
+import { messageOf } from '../parts/ask.ts';
+import { Button, isQuiet, tellError } from '../parts/button.ts';
+import { Dialog } from '../parts/dialog.ts';
+import { TextField } from '../parts/field.ts';
+import { common } from '../parts/text.ts';
+import { tell } from '../parts/toast.ts';
+import { requestOf } from './asking.ts';
+import { type Drawn, fitsRule, type Row } from './cells.ts';
+import type { Operation, PageAction, PageField } from './shapes.ts';
+import { fill, memberOf } from './template.ts';
+import { templateOf, text } from './text.ts';
+
+type Values = Readonly<Record<string, string>>;
+
+interface Doing {
+  readonly action: PageAction;
+  readonly row: Row;
+  readonly values?: Values;
+  readonly error?: string;
+}
+
+export interface Acts {
+  readonly buttons: (actions: readonly PageAction[], row: Row) => ComponentChildren;
+  readonly dialog: ComponentChildren;
+}
+
+/** Calls an operation over REST. Rejects where there is none with these parameters. */
+export async function call(name: string, params: Row, operations: readonly Operation[]): Promise<Row> {
+  const wanted = requestOf(name, params, operations);
+  if (wanted === undefined) throw new Error(text('noOperation', { operation: name }));
+  const { method, path, rest } = wanted;
+  return request<Row>(method, path, method === 'GET' || method === 'DELETE' ? { query: rest } : { body: rest });
+}
+
+/** Members of a row that stand in the path of an operation. */
+export function pathParams(name: string, row: Row, operations: readonly Operation[]): Row {
+  const { path = '' } = operations.find((one) => one.name === name) ?? {};
+  const names = [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, member = '']) => member);
+  return Object.fromEntries(names.map((member) => [member, memberOf(row, member)]));
+}
+
+export const reads = (name: string, operations: readonly Operation[]): boolean =>
+  operations.find((one) => one.name === name)?.method === 'GET';
+
+/** `foreign`: the buttons name their operations, as the page is of a plugin. */
+export function useActs(view: Drawn, operations: readonly Operation[], again: () => void, foreign: boolean): Acts {
+  const [doing, setDoing] = useState<Doing | undefined>(undefined);
+  const run = async ({ operation, params = {}, done }: PageAction, row: Row, values: Values) => {
+    const answer = await call(operation, { ...pathParams(operation, row, operations), ...params, ...values }, operations);
+    const scope = { ...row, ...params, ...values, ...answer };
+    const told = [done ?? []]
+      .flat()
+      .map((one) => fill(templateOf(view.words, one), scope, view.words))
+      .find((one) => one !== undefined);
+    if (told !== undefined) tell(told);
+    again();
+  };
+  const press = (action: PageAction, row: Row) => {
+    if (action.fields === undefined && action.ask === undefined) return run(action, row, {});
+    return setDoing({ action, row });
+  };
+  const submit = async (values: Values) => {
+    const { action, row } = doing!;
+    // The shell may ask for a confirmation next; two dialogs would be one too many.
+    setDoing(undefined);
+    try {
+      await run(action, row, values);
+    } catch (thrown) {
+      if (action.fields === undefined || isQuiet(thrown)) throw thrown;
+      const secret = new Set(action.fields.flatMap(({ name, kind }) => (kind === 'secret' ? [name] : [])));
+      const kept = Object.fromEntries(Object.entries(values).filter(([name]) => !secret.has(name)));
+      setDoing({ action, row, values: kept, error: messageOf(thrown) });
+    }
+  };
+  const buttons = (actions: readonly PageAction[], row: Row) =>
+    actions
+      .filter(({ only, unless }) => fitsRule(row, only) && (unless === undefined || !fitsRule(row, unless)))
+      .map((action) => {
+        const { kind, icon, operation } = action;
+        const label = view.say(action.label, row);
+        const shown = action.text === undefined ? (icon === undefined ? label : undefined) : view.say(action.text, row);
+        return html`<${Button} key=${label} kind=${kind} icon=${icon} label=${label} writes=${!reads(operation, operations)} onClick=${() => press(action, row)}>${shown}${foreign && html` <code>${operation}</code>`}<//>`;
+      });
+  const close = () => setDoing(undefined);
+  const dialog = doing && html`<${Question} ...${doing} view=${view} submit=${submit} close=${close} />`;
+  return { buttons, dialog };
+}
+
+interface QuestionProps extends Doing {
+  readonly view: Drawn;
+  readonly submit: (values: Values) => Promise<void>;
+  readonly close: () => void;
+}
+
+function Question({ action, row, values: typed, error, view, submit, close }: QuestionProps) {
+  const { fields = [], ask = {}, label, kind } = action;
+  const { say } = view;
+  const begin = ({ name, value = '' }: PageField) => typed?.[name] ?? textOf(memberOf(row, name)) ?? value;
+  const [values, setValues] = useState<Values>(Object.fromEntries(fields.map((one) => [one.name, begin(one)])));
+  const whole = fields.every(({ name }) => values[name]?.trim() !== '');
+  const first = fields.find((one) => one.kind !== 'fixed');
+  const field = ({ name, label: title = name, hint, kind: sort }: PageField) =>
+    html`<${TextField} key=${name} label=${say(title)} hint=${hint && say(hint)} value=${values[name]} type=${sort === 'secret' ? 'password' : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${(value: string) => setValues((now) => ({ ...now, [name]: value }))} />`;
+  const send = (event: Event) => {
+    event.preventDefault();
+    const trimmed = fields.map(({ name, kind: sort }) => [name, sort === 'secret' ? values[name]! : values[name]!.trim()]);
+    submit(Object.fromEntries(trimmed)).catch(tellError);
+  };
+  const word = say(ask.submit ?? action.text ?? label, row);
+  return html`<${Dialog} title=${say(ask.title ?? label, row)} onClose=${close}><form class="stack" onSubmit=${send}>${ask.text && html`<p>${say(ask.text, row)}</p>`}${fields.map(field)}<div class="actions"><${Button} onClick=${close}>${common('cancel')}<//><${Button} kind=${kind === 'danger' ? 'danger' : 'main'} type="submit" writes disabled=${!whole}>${word}<//></div></form><//>`;
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;

@@ -1,0 +1,169 @@
+/** An operation as it is seen on a page: the list or the facts of its answer, and what can be done to them. */
+import { html } from 'htm/preact';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { link } from '../core/route.ts';
+import { type Asked, sheet, useAsk, useEvents, useVisible } from '../parts/ask.ts';
+import { Button, LinkButton } from '../parts/button.ts';
+import { Choice } from '../parts/field.ts';
+import { Answer, Card, Empty, Facts, Head, Loading } from '../parts/frame.ts';
+import { Table } from '../parts/table.ts';
+import { type Acts, pathParams, useActs } from './acts.ts';
+import { readOf } from './asking.ts';
+import { columnsOf, type Drawn, drawn, factsOf, fitsRule, type Row } from './cells.ts';
+import { Edit } from './edit.ts';
+import type { Operation, PageView } from './shapes.ts';
+import { memberOf } from './template.ts';
+import { sayIn, templateOf, text } from './text.ts';
+
+sheet('view/view.css');
+
+export interface ViewProps {
+  /** Name of the operation. */
+  readonly of: string;
+  /** Address of the page, for links to one row: `['traces']`. */
+  readonly base: readonly string[];
+  /** Values of the path of the operation: `['4bf9...']` for `/traces/:id`. */
+  readonly path?: readonly string[];
+  /** Head of the page, where the view is a page of its own; else it is a card of one. */
+  readonly title?: string;
+  readonly lead?: ComponentChildren;
+  /** The plugin that brought the page. */
+  readonly plugin?: string;
+  readonly children?: ComponentChildren;
+}
+
+export function View(props: ViewProps) {
+  const { data } = useAsk<{ readonly operations: readonly Operation[] }>('/operations');
+  const operation = data?.operations.find(({ name }) => name === props.of);
+  const isPage = props.title !== undefined;
+  if (operation?.page !== undefined)
+    return html`<${Shown} key=${props.of} ...${props} view=${operation.page} operation=${operation} operations=${data!.operations} />`;
+  if (!isPage) return null;
+  const missing = data === undefined ? html`<${Loading} />` : html`<${Empty} title=${text('gone')} />`;
+  return html`<${Head} title=${props.title} />${missing}${props.children}`;
+}
+
+interface ShownProps extends ViewProps {
+  readonly view: PageView;
+  readonly operation: Operation;
+  readonly operations: readonly Operation[];
+}
+
+function Shown(props: ShownProps) {
+  const { view, operation, operations, path = [], title, plugin } = props;
+  const [param, ...choices] = view.choice ?? [];
+  const [chosen, setChosen] = useState('all');
+  const given = { ...namedPath(operation, path), ...view.params, ...(param && chosen !== 'all' && { [param]: chosen }) };
+  const read = readOf(operation.name, given, operations);
+  const asked = useAsk<Row>(read?.path, read?.rest);
+  useRenewed(view.after === undefined, asked.reload);
+  const say = sayIn(view.words);
+  const one: Drawn = { ...view, say };
+  const acts = useActs(one, operations, asked.reload, plugin !== undefined);
+  const options = ['all', ...choices].map((word) => [word, word === 'all' ? text('all') : say(word)] as const);
+  const choice = param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
+  const body = (data: Row) => html`<${Body} ...${props} one=${one} acts=${acts} data=${data} choice=${choice} reload=${asked.reload} />`;
+  const after = view.after && html`<${After} topics=${view.after} then=${asked.reload} />`;
+  const answer = html`<${Answer} of=${asked}>${body}<//>`;
+  const framed = title === undefined && asked.data === undefined;
+  return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${framed ? html`<${Card} title=${view.heading && say(view.heading)}>${answer}<//>` : answer}${acts.dialog}${props.children}`;
+}
+
+/** Params of the path by their names, from values in its order. */
+function namedPath({ path = '' }: Operation, values: readonly string[]): Row {
+  const names = [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, name = '']) => name);
+  return Object.fromEntries(names.map((name, at) => [name, values[at]]));
+}
+
+function After({ topics, then }: { topics: readonly string[]; then: (cause: unknown) => void }) {
+  useEvents(topics, then);
+  return null;
+}
+
+/** An answer that no event renews is asked again when the reader comes back to the tab. */
+function useRenewed(wanted: boolean, reload: () => void): void {
+  const visible = useVisible();
+  const first = useRef(true);
+  useEffect(() => {
+    if (visible && wanted && !first.current) reload();
+    first.current = false;
+  }, [visible]);
+}
+
+function Heading(props: ShownProps & { acts: Acts; asked: Asked<Row> }) {
+  const { view, title, path = [], base, plugin, acts, asked } = props;
+  const say = sayIn(view.words);
+  const back = path.length > 0 && html`<${LinkButton} kind="quiet" icon="undo" href=${linkTo(base)}>${text('back')}<//>`;
+  const owner =
+    plugin !== undefined &&
+    html`<${LinkButton} kind="quiet" icon="plugins" href=${link('plugins', [plugin])}>${plugin}<//>`;
+  const renew = view.after === undefined && !back && html`<${Button} onClick=${() => asked.reload()}>${text('reload')}<//>`;
+  const lead = path.length > 0 ? html`<code>${path.join(' ')}</code>` : (props.lead ?? (view.lead && say(view.lead)));
+  return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${acts.buttons(view.head ?? [], {})}`} />`;
+}
+
+const linkTo = ([page = '', ...rest]: readonly string[]): string => link(page, rest);
+
+interface BodyProps extends ShownProps {
+  readonly one: Drawn;
+  readonly acts: Acts;
+  readonly data: Row;
+  readonly choice: ComponentChildren;
+  readonly reload: () => void;
+}
+
+/** A list, in its groups or as cards, or facts; then further lists and notes. */
+function Body(props: BodyProps) {
+  const { view, one, data, title, choice } = props;
+  const { say } = one;
+  const found = view.rows === undefined ? undefined : memberOf(data, view.rows);
+  const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
+  const heading = view.heading && say(view.heading, data);
+  const notes = (view.notes ?? []).map((note) => html`<${Note} one=${one} note=${templateOf(view.words, note)} data=${data} />`);
+  if (view.edit) return html`<${Cards} ...${props} rows=${rows} />${notes}`;
+  if (view.groups && rows.length > 0)
+    return view.groups.map(([name, only]) => {
+      const those = rows.filter((row) => fitsRule(row, only));
+      return those.length > 0 && html`<${Card} title=${say(name)}><${List} ...${props} rows=${those} label=${say(name)} /><//>`;
+    });
+  const aside = view.aside ? drawn(one, [templateOf(view.words, view.aside)], data) : choice;
+  if (view.rows === undefined)
+    return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${notes}<//>${(view.tables ?? []).map((table) => html`<${Further} one=${one} table=${table} data=${data} />`)}`;
+  const label = heading ?? title ?? say(view.rows);
+  return html`<${Card} title=${heading} label=${label} aside=${aside}><${List} ...${props} rows=${rows} label=${label} />${notes}${props.plugin !== undefined && view.actions && html`<p class="note">${text('buttons', { plugin: props.plugin })}</p>`}<//>`;
+}
+
+/** A note with a count of 0 says nothing. */
+function Note({ one, note, data }: { one: Drawn; note: string; data: Row }) {
+  const zero = [...note.matchAll(/\{([^{}:|]+)/g)].some(([, path = '']) => memberOf(data, path) === 0);
+  const shown = zero ? undefined : drawn(one, [note], data);
+  return shown === undefined ? null : html`<p class="note">${shown}</p>`;
+}
+
+const keyOf = ({ key = ['id'] }: PageView, row: Row): string => key.map((name) => String(memberOf(row, name))).join(' ');
+
+function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
+  const { view, one, acts, rows, base, operations, label } = props;
+  const { actions = [], detail } = view;
+  const last = {
+    title: text('actions'),
+    cell: (row: Row) => html`<span class="view-acts">${acts.buttons(actions, row)}</span>`,
+  };
+  const columns = [...columnsOf(view.columns, one, rows), ...(actions.length > 0 ? [last] : [])];
+  const href = (row: Row) => linkTo([...base, ...Object.values(pathParams(detail!, row, operations)).map(String)]);
+  return html`<${Table} label=${label} columns=${columns} rows=${rows} rowKey=${(row: Row) => keyOf(view, row)} href=${detail === undefined ? undefined : href} empty=${view.empty && one.say(view.empty)} />`;
+}
+
+function Further({ one, table, data }: { one: Drawn; table: NonNullable<PageView['tables']>[number]; data: Row }) {
+  const found = memberOf(data, table.rows);
+  const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
+  const title = one.say(table.title);
+  return html`<${Card} title=${title}><${Table} label=${title} columns=${columnsOf(table.columns, one, rows, false)} rows=${rows} rowKey=${(row: Row) => String(rows.indexOf(row))} most=${500} /><//>`;
+}
+
+function Cards({ rows, ...props }: BodyProps & { rows: readonly Row[] }) {
+  const { view, one } = props;
+  if (rows.length === 0) return html`<${Empty} title=${view.empty && one.say(view.empty)} />`;
+  return html`<div class="grid">${rows.map((row) => html`<${Edit} key=${keyOf(view, row)} ...${props} row=${row} />`)}</div>`;
+}
