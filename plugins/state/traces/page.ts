@@ -12,7 +12,7 @@ export const tracesPage: PageView = {
   params: { limit: 200 },
   choice: ['why', 'failed', 'slow', 'sampled'],
   rows: 'traces',
-  columns: ['name', ['at', '{at:when}'], ['ms', '{ms:ms}'], ['why', '{why:badge}'], 'error', 'spans'],
+  columns: ['name', ['at', '{at:when}'], ['ms', '{ms:ms}'], ['why', '{why:badge}'], ['error', '{error}', '–'], 'spans'],
   empty: 'none',
   notes: ['dropped'],
   detail: 'traces.get',

@@ -1,4 +1,5 @@
 /** Buttons of a view, and the dialog that asks first: the reader presses, and the gate judges the reader's rights. */
+import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
@@ -14,6 +15,9 @@ import { type Drawn, fitsRule, type Row } from './cells.ts';
 import type { Operation, PageAction, PageField } from './shapes.ts';
 import { fill, memberOf } from './template.ts';
 import { templateOf, text } from './text.ts';
+
+/** How often something was done by a button. */
+export const acted = signal(0);
 
 type Values = Readonly<Record<string, string>>;
 
@@ -48,17 +52,17 @@ export const reads = (name: string, operations: readonly Operation[]): boolean =
   operations.find((one) => one.name === name)?.method === 'GET';
 
 /** `foreign`: the buttons name their operations, as the page is of a plugin. */
-export function useActs(view: Drawn, operations: readonly Operation[], again: () => void, foreign: boolean): Acts {
+export function useActs(view: Drawn, operations: readonly Operation[], foreign: boolean): Acts {
   const [doing, setDoing] = useState<Doing | undefined>(undefined);
-  const run = async ({ operation, params = {}, done }: PageAction, row: Row, values: Values) => {
+  const run = async ({ operation, params = {}, fields, done }: PageAction, row: Row, values: Values) => {
     const answer = await call(operation, { ...pathParams(operation, row, operations), ...params, ...values }, operations);
-    const scope = { ...row, ...params, ...values, ...answer };
+    const scope = { ...row, ...params, ...open(fields, values), ...answer };
     const told = [done ?? []]
       .flat()
       .map((one) => fill(templateOf(view.words, one), scope, view.words))
       .find((one) => one !== undefined);
     if (told !== undefined) tell(told);
-    again();
+    acted.value += 1;
   };
   const press = (action: PageAction, row: Row) => {
     if (action.fields === undefined && action.ask === undefined) return run(action, row, {});
@@ -72,9 +76,7 @@ export function useActs(view: Drawn, operations: readonly Operation[], again: ()
       await run(action, row, values);
     } catch (thrown) {
       if (action.fields === undefined || isQuiet(thrown)) throw thrown;
-      const secret = new Set(action.fields.flatMap(({ name, kind }) => (kind === 'secret' ? [name] : [])));
-      const kept = Object.fromEntries(Object.entries(values).filter(([name]) => !secret.has(name)));
-      setDoing({ action, row, values: kept, error: messageOf(thrown) });
+      setDoing({ action, row, values: open(action.fields, values), error: messageOf(thrown) });
     }
   };
   const buttons = (actions: readonly PageAction[], row: Row) =>
@@ -90,6 +92,10 @@ export function useActs(view: Drawn, operations: readonly Operation[], again: ()
   const dialog = doing && html`<${Question} ...${doing} view=${view} submit=${submit} close=${close} />`;
   return { buttons, dialog };
 }
+
+/** Values without those of secret fields: they are neither kept nor shown. */
+const open = (fields: readonly PageField[] = [], values: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => !fields.some((one) => one.name === name && one.kind === 'secret')));
 
 interface QuestionProps extends Doing {
   readonly view: Drawn;

@@ -59,7 +59,7 @@ export function columnsOf(columns: readonly PageColumn[], view: Drawn, rows: rea
       return typeof value === 'number' || typeof value === 'string' ? value : '';
     };
     const cell = (row: Row) => {
-      const shown = drawn(view, templates, row) ?? '–';
+      const shown = drawn(view, templates, row) ?? '';
       return place === 0 && view.marks ? html`<span class="view-marked">${shown}<${Marks} view=${view} row=${row} /></span>` : shown;
     };
     return { title, cell, number, ...(sorts && sole && { by }) };

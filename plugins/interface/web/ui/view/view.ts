@@ -8,7 +8,7 @@ import { Button, LinkButton } from '../parts/button.ts';
 import { Choice } from '../parts/field.ts';
 import { Answer, Card, Empty, Facts, Head, Loading } from '../parts/frame.ts';
 import { Table } from '../parts/table.ts';
-import { type Acts, pathParams, useActs } from './acts.ts';
+import { type Acts, acted, pathParams, useActs } from './acts.ts';
 import { readOf } from './asking.ts';
 import { columnsOf, type Drawn, drawn, factsOf, fitsRule, type Row } from './cells.ts';
 import { Edit } from './edit.ts';
@@ -30,6 +30,8 @@ export interface ViewProps {
   readonly lead?: ComponentChildren;
   /** The plugin that brought the page. */
   readonly plugin?: string;
+  /** Draws what stands around the answer, or instead of it. */
+  readonly around?: (asked: Asked<Row>, answer: ComponentChildren) => ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
@@ -58,16 +60,18 @@ function Shown(props: ShownProps) {
   const read = readOf(operation.name, given, operations);
   const asked = useAsk<Row>(read?.path, read?.rest);
   useRenewed(view.after === undefined, asked.reload);
+  useActed(asked.reload);
   const say = sayIn(view.words);
   const one: Drawn = { ...view, say };
-  const acts = useActs(one, operations, asked.reload, plugin !== undefined);
+  const acts = useActs(one, operations, plugin !== undefined);
   const options = ['all', ...choices].map((word) => [word, word === 'all' ? text('all') : say(word)] as const);
   const choice = param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
   const body = (data: Row) => html`<${Body} ...${props} one=${one} acts=${acts} data=${data} choice=${choice} reload=${asked.reload} />`;
   const after = view.after && html`<${After} topics=${view.after} then=${asked.reload} />`;
-  const answer = html`<${Answer} of=${asked}>${body}<//>`;
-  const framed = title === undefined && asked.data === undefined;
-  return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${framed ? html`<${Card} title=${view.heading && say(view.heading)}>${answer}<//>` : answer}${acts.dialog}${props.children}`;
+  const framed = title === undefined && asked.data === undefined && asked.error !== undefined;
+  const bare = html`<${Answer} of=${asked}>${body}<//>`;
+  const answer = framed ? html`<${Card} title=${view.heading && say(view.heading)}>${bare}<//>` : bare;
+  return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${props.around ? props.around(asked, answer) : answer}${acts.dialog}${props.children}`;
 }
 
 /** Params of the path by their names, from values in its order. */
@@ -89,6 +93,16 @@ function useRenewed(wanted: boolean, reload: () => void): void {
     if (visible && wanted && !first.current) reload();
     first.current = false;
   }, [visible]);
+}
+
+/** Other views of the page may show what an act changed. */
+function useActed(reload: () => void): void {
+  const times = acted.value;
+  const seen = useRef(times);
+  useEffect(() => {
+    if (seen.current !== times) reload();
+    seen.current = times;
+  }, [times]);
 }
 
 function Heading(props: ShownProps & { acts: Acts; asked: Asked<Row> }) {
@@ -129,9 +143,11 @@ function Body(props: BodyProps) {
     });
   const aside = view.aside ? drawn(one, [templateOf(view.words, view.aside)], data) : choice;
   if (view.rows === undefined)
-    return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${notes}<//>${(view.tables ?? []).map((table) => html`<${Further} one=${one} table=${table} data=${data} />`)}`;
+    return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${view.tables === undefined && notes}<//>${view.tables?.map((table, at) => html`<${Further} one=${one} table=${table} data=${data} notes=${at === view.tables!.length - 1 && notes} />`)}`;
+  // A card without rows and without a word for that is left out.
+  if (rows.length === 0 && view.empty === undefined && title === undefined) return null;
   const label = heading ?? title ?? say(view.rows);
-  return html`<${Card} title=${heading} label=${label} aside=${aside}><${List} ...${props} rows=${rows} label=${label} />${notes}${props.plugin !== undefined && view.actions && html`<p class="note">${text('buttons', { plugin: props.plugin })}</p>`}<//>`;
+  return html`<${Card} title=${heading} label=${label} aside=${aside}>${title === undefined && view.lead && html`<p class="note">${say(view.lead)}</p>`}<${List} ...${props} rows=${rows} label=${label} />${notes}${props.plugin !== undefined && view.actions && html`<p class="note">${text('buttons', { plugin: props.plugin })}</p>`}<//>`;
 }
 
 /** A note with a count of 0 says nothing. */
@@ -155,11 +171,16 @@ function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
   return html`<${Table} label=${label} columns=${columns} rows=${rows} rowKey=${(row: Row) => keyOf(view, row)} href=${detail === undefined ? undefined : href} empty=${view.empty && one.say(view.empty)} />`;
 }
 
-function Further({ one, table, data }: { one: Drawn; table: NonNullable<PageView['tables']>[number]; data: Row }) {
+interface FurtherProps extends Pick<BodyProps, 'one' | 'data'> {
+  readonly table: NonNullable<PageView['tables']>[number];
+  readonly notes: ComponentChildren;
+}
+
+function Further({ one, table, data, notes }: FurtherProps) {
   const found = memberOf(data, table.rows);
   const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
   const title = one.say(table.title);
-  return html`<${Card} title=${title}><${Table} label=${title} columns=${columnsOf(table.columns, one, rows, false)} rows=${rows} rowKey=${(row: Row) => String(rows.indexOf(row))} most=${500} /><//>`;
+  return html`<${Card} title=${title}><${Table} label=${title} columns=${columnsOf(table.columns, one, rows, false)} rows=${rows} rowKey=${(row: Row) => String(rows.indexOf(row))} most=${500} />${notes}<//>`;
 }
 
 function Cards({ rows, ...props }: BodyProps & { rows: readonly Row[] }) {
