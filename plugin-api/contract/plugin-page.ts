@@ -124,7 +124,11 @@ export interface PageView {
   /** Below the list; one whose members are missing or 0 is left out. */
   readonly notes?: readonly PageText[];
   /** Further lists in the answer. */
-  readonly tables?: readonly { readonly title: PageText; readonly rows: string; readonly columns: readonly PageColumn[] }[];
+  readonly tables?: readonly {
+    readonly title: PageText;
+    readonly rows: string;
+    readonly columns: readonly PageColumn[];
+  }[];
   /** The operation of one row, which its first column leads to. */
   readonly detail?: string;
   /** Each row is a card with a form: `member` by the JSON Schema in `schema`, saved by `operation`. */

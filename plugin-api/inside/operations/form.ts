@@ -80,7 +80,8 @@ export function checkOperation(given: unknown, user: ServiceUser | undefined): v
   check(given, OPERATION, user);
   const { name, page } = given as Operation;
   const wrong = page === undefined ? undefined : wrongPage(given as Operation, user?.outside === true);
-  if (wrong) throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${wrong} (plugin ${user.plugin})` : wrong });
+  if (wrong)
+    throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${wrong} (plugin ${user.plugin})` : wrong });
 }
 export const checkStream = (given: unknown, user: ServiceUser | undefined): void => check(given, STREAM, user);
 

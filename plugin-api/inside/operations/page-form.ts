@@ -35,7 +35,8 @@ const text: Rule = (value) => {
 
 function format(template: string): string | undefined {
   for (const [field, , one] of template.matchAll(FIELD))
-    if (one !== undefined && !FORMATS.includes(one)) return `a text whose ${field} has one of the formats ${FORMATS.join(', ')}`;
+    if (one !== undefined && !FORMATS.includes(one))
+      return `a text whose ${field} has one of the formats ${FORMATS.join(', ')}`;
   return undefined;
 }
 

@@ -22,7 +22,17 @@ export const secretsPage: PageView = {
     'reads',
   ],
   empty: 'none',
-  head: [{ ...SET, label: 'add', icon: 'plus', text: 'add', kind: 'main', fields: [{ name: 'name' }, SCOPE, SECRET], ask: { submit: 'set' } }],
+  head: [
+    {
+      ...SET,
+      label: 'add',
+      icon: 'plus',
+      text: 'add',
+      kind: 'main',
+      fields: [{ name: 'name' }, SCOPE, SECRET],
+      ask: { submit: 'set' },
+    },
+  ],
   actions: [
     { ...SET, ...REPLACE, label: 'setOf', icon: 'key', kind: 'quiet' },
     {

@@ -11,12 +11,10 @@ export const flagsPage: PageView = {
   aside: '{source:badge}',
   levels: { app: 'info', device: 'info' },
   columns: [
-    ['declaredBy', '{declaredBy:word}'],
+    ['plugin', '{declaredBy:word}'],
     ['by', 'by'],
   ],
   empty: 'none',
   edit: { operation: 'flags.set', member: 'value', schema: 'schema' },
-  actions: [
-    { operation: 'flags.reset', label: 'resetOf', text: 'reset', icon: 'undo', only: { source: ['device'] } },
-  ],
+  actions: [{ operation: 'flags.reset', label: 'resetOf', text: 'reset', icon: 'undo', only: { source: ['device'] } }],
 };

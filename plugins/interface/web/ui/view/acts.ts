@@ -55,7 +55,11 @@ export const reads = (name: string, operations: readonly Operation[]): boolean =
 export function useActs(view: Drawn, operations: readonly Operation[], foreign: boolean): Acts {
   const [doing, setDoing] = useState<Doing | undefined>(undefined);
   const run = async ({ operation, params = {}, fields, done }: PageAction, row: Row, values: Values) => {
-    const answer = await call(operation, { ...pathParams(operation, row, operations), ...params, ...values }, operations);
+    const answer = await call(
+      operation,
+      { ...pathParams(operation, row, operations), ...params, ...values },
+      operations,
+    );
     const scope = { ...row, ...params, ...open(fields, values), ...answer };
     const told = [done ?? []]
       .flat()
@@ -95,7 +99,9 @@ export function useActs(view: Drawn, operations: readonly Operation[], foreign: 
 
 /** Values without those of secret fields: they are neither kept nor shown. */
 const open = (fields: readonly PageField[] = [], values: Values): Values =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => !fields.some((one) => one.name === name && one.kind === 'secret')));
+  Object.fromEntries(
+    Object.entries(values).filter(([name]) => !fields.some((one) => one.name === name && one.kind === 'secret')),
+  );
 
 interface QuestionProps extends Doing {
   readonly view: Drawn;
@@ -114,7 +120,10 @@ function Question({ action, row, values: typed, error, view, submit, close }: Qu
     html`<${TextField} key=${name} label=${say(title)} hint=${hint && say(hint)} value=${values[name]} type=${sort === 'secret' ? 'password' : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${(value: string) => setValues((now) => ({ ...now, [name]: value }))} />`;
   const send = (event: Event) => {
     event.preventDefault();
-    const trimmed = fields.map(({ name, kind: sort }) => [name, sort === 'secret' ? values[name]! : values[name]!.trim()]);
+    const trimmed = fields.map(({ name, kind: sort }) => [
+      name,
+      sort === 'secret' ? values[name]! : values[name]!.trim(),
+    ]);
     submit(Object.fromEntries(trimmed)).catch(tellError);
   };
   const word = say(ask.submit ?? action.text ?? label, row);

@@ -42,25 +42,36 @@ function node({ levels }: Drawn, { text, value, format }: Piece): ComponentChild
 }
 
 /** Title and templates of a column. */
-export function parts(column: PageColumn, { say, words }: Drawn): readonly [title: string, templates: readonly string[]] {
+export function parts(
+  column: PageColumn,
+  { say, words }: Drawn,
+): readonly [title: string, templates: readonly string[]] {
   const [title, ...templates] = typeof column === 'string' ? [column, `{${column}}`] : column;
   return [say(title), templates.map((one) => templateOf(words, one))];
 }
 
 /** Columns of a list. Those of one member sort it, and numbers stand at the right. */
-export function columnsOf(columns: readonly PageColumn[], view: Drawn, rows: readonly Row[], sorts = true): Column<Row>[] {
+export function columnsOf(
+  columns: readonly PageColumn[],
+  view: Drawn,
+  rows: readonly Row[],
+  sorts = true,
+): Column<Row>[] {
   return columns.map((column, place) => {
     const [title, templates] = parts(column, view);
     const sole = soleMember(templates[0]!);
-    const valueOf = (row: Row) => memberOf(row, sole!.path);
-    const number = sole !== undefined && NUMBERS.has(sole.format) && rows.some((row) => typeof valueOf(row) === 'number');
+    const rawOf = (row: Row) => memberOf(row, sole!.path);
+    const number =
+      sole !== undefined && NUMBERS.has(sole.format) && rows.some((row) => typeof rawOf(row) === 'number');
     const by = (row: Row) => {
-      const value = valueOf(row);
+      const value = rawOf(row);
       return typeof value === 'number' || typeof value === 'string' ? value : '';
     };
     const cell = (row: Row) => {
       const shown = drawn(view, templates, row) ?? '';
-      return place === 0 && view.marks ? html`<span class="view-marked">${shown}<${Marks} view=${view} row=${row} /></span>` : shown;
+      return place === 0 && view.marks
+        ? html`<span class="view-marked">${shown}<${Marks} view=${view} row=${row} /></span>`
+        : shown;
     };
     return { title, cell, number, ...(sorts && sole && { by }) };
   });

@@ -56,7 +56,9 @@ export function Edit({ view, one, acts, row, operations, reload }: EditProps) {
     setDraft(whole && same(now, value) ? undefined : { value: now, whole });
   };
   const aside = view.aside && drawn(one, [templateOf(view.words, view.aside)], row);
-  const facts = view.columns.map((column) => drawn(one, parts(column, one)[1], row)).filter((fact) => fact !== undefined);
+  const facts = view.columns
+    .map((column) => drawn(one, parts(column, one)[1], row))
+    .filter((fact) => fact !== undefined);
   const note = facts.map((fact, at) => html`${at > 0 && ' · '}${fact}`);
   return html`<${Card} title=${heading} aside=${aside}><${Form} schema=${memberOf(row, schema) as Schema} label=${heading} quiet value=${draft ? draft.value : value} errors=${errors} disabled=${!isOperator()} onChange=${change} /><p class="note">${note}</p><div class="actions">${draft ? html`<${Button} kind="main" writes disabled=${!draft.whole || draft.value === undefined} label=${text('saveOf', { name: heading })} onClick=${save}>${text('save')}<//><${Button} kind="quiet" onClick=${() => change(value, true)}>${text('discard')}<//>` : acts.buttons(view.actions ?? [], row)}</div><//>`;
 }

@@ -1,8 +1,8 @@
 /** Pages that are nothing but the view of an operation: `view` in their page.json names it. */
 import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';
-import { useAsk } from '../parts/ask.ts';
 import type { PageProps } from '../core/route.ts';
+import { useAsk } from '../parts/ask.ts';
 import type { Operation } from './shapes.ts';
 import { View } from './view.ts';
 

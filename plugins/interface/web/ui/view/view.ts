@@ -56,7 +56,11 @@ function Shown(props: ShownProps) {
   const { view, operation, operations, path = [], title, plugin } = props;
   const [param, ...choices] = view.choice ?? [];
   const [chosen, setChosen] = useState('all');
-  const given = { ...namedPath(operation, path), ...view.params, ...(param && chosen !== 'all' && { [param]: chosen }) };
+  const given = {
+    ...namedPath(operation, path),
+    ...view.params,
+    ...(param && chosen !== 'all' && { [param]: chosen }),
+  };
   const read = readOf(operation.name, given, operations);
   const asked = useAsk<Row>(read?.path, read?.rest);
   useRenewed(view.after === undefined, asked.reload);
@@ -65,8 +69,10 @@ function Shown(props: ShownProps) {
   const one: Drawn = { ...view, say };
   const acts = useActs(one, operations, plugin !== undefined);
   const options = ['all', ...choices].map((word) => [word, word === 'all' ? text('all') : say(word)] as const);
-  const choice = param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
-  const body = (data: Row) => html`<${Body} ...${props} one=${one} acts=${acts} data=${data} choice=${choice} reload=${asked.reload} />`;
+  const choice =
+    param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
+  const body = (data: Row) =>
+    html`<${Body} ...${props} one=${one} acts=${acts} data=${data} choice=${choice} reload=${asked.reload} />`;
   const after = view.after && html`<${After} topics=${view.after} then=${asked.reload} />`;
   const framed = title === undefined && asked.data === undefined && asked.error !== undefined;
   const bare = html`<${Answer} of=${asked}>${body}<//>`;
@@ -108,11 +114,13 @@ function useActed(reload: () => void): void {
 function Heading(props: ShownProps & { acts: Acts; asked: Asked<Row> }) {
   const { view, title, path = [], base, plugin, acts, asked } = props;
   const say = sayIn(view.words);
-  const back = path.length > 0 && html`<${LinkButton} kind="quiet" icon="undo" href=${linkTo(base)}>${text('back')}<//>`;
+  const back =
+    path.length > 0 && html`<${LinkButton} kind="quiet" icon="undo" href=${linkTo(base)}>${text('back')}<//>`;
   const owner =
     plugin !== undefined &&
     html`<${LinkButton} kind="quiet" icon="plugins" href=${link('plugins', [plugin])}>${plugin}<//>`;
-  const renew = view.after === undefined && !back && html`<${Button} onClick=${() => asked.reload()}>${text('reload')}<//>`;
+  const renew =
+    view.after === undefined && !back && html`<${Button} onClick=${() => asked.reload()}>${text('reload')}<//>`;
   const lead = path.length > 0 ? html`<code>${path.join(' ')}</code>` : (props.lead ?? (view.lead && say(view.lead)));
   return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${acts.buttons(view.head ?? [], {})}`} />`;
 }
@@ -134,12 +142,17 @@ function Body(props: BodyProps) {
   const found = view.rows === undefined ? undefined : memberOf(data, view.rows);
   const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
   const heading = view.heading && say(view.heading, data);
-  const notes = (view.notes ?? []).map((note) => html`<${Note} one=${one} note=${templateOf(view.words, note)} data=${data} />`);
+  const notes = (view.notes ?? []).map(
+    (note) => html`<${Note} one=${one} note=${templateOf(view.words, note)} data=${data} />`,
+  );
   if (view.edit) return html`<${Cards} ...${props} rows=${rows} />${notes}`;
   if (view.groups && rows.length > 0)
     return view.groups.map(([name, only]) => {
       const those = rows.filter((row) => fitsRule(row, only));
-      return those.length > 0 && html`<${Card} title=${say(name)}><${List} ...${props} rows=${those} label=${say(name)} /><//>`;
+      return (
+        those.length > 0 &&
+        html`<${Card} title=${say(name)}><${List} ...${props} rows=${those} label=${say(name)} /><//>`
+      );
     });
   const aside = view.aside ? drawn(one, [templateOf(view.words, view.aside)], data) : choice;
   if (view.rows === undefined)
@@ -157,7 +170,8 @@ function Note({ one, note, data }: { one: Drawn; note: string; data: Row }) {
   return shown === undefined ? null : html`<p class="note">${shown}</p>`;
 }
 
-const keyOf = ({ key = ['id'] }: PageView, row: Row): string => key.map((name) => String(memberOf(row, name))).join(' ');
+const keyOf = ({ key = ['id'] }: PageView, row: Row): string =>
+  key.map((name) => String(memberOf(row, name))).join(' ');
 
 function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
   const { view, one, acts, rows, base, operations, label } = props;

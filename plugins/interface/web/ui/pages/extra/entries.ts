@@ -19,7 +19,12 @@ export async function entries(): Promise<readonly Entry[]> {
     words: [id, ...words],
   });
   const inManifests = pages.map(({ plugin, id, title, panels }) =>
-    entry(plugin, id, title, panels.map((panel) => said(panel.title))),
+    entry(
+      plugin,
+      id,
+      title,
+      panels.map((panel) => said(panel.title)),
+    ),
   );
   const besideOperations = operations.flatMap(({ plugin, name, page }) =>
     plugin !== undefined && page?.title !== undefined ? [entry(plugin, name, page.title, [])] : [],
