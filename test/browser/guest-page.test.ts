@@ -65,7 +65,8 @@ describe('a page that an installed plugin declares beside an operation', { skip:
     await device[Symbol.asyncDispose]();
     packages[Symbol.dispose]();
   });
-  const chimes = async () => (await device.core.ask('/chime', { unix: true })).body.chimes as { readonly name: string }[];
+  const chimes = async () =>
+    (await device.core.ask('/chime', { unix: true })).body.chimes as { readonly name: string }[];
 
   test('is in the menu, draws its rows as text, and says whose it is', async () => {
     await using opened = await device.open();

@@ -56,7 +56,10 @@ describe('the page of an operation', () => {
   for (const [title, more, said] of WRONG)
     it(`${title} is refused, with the member`, async () => {
       await using fixture = await start();
-      assert.throws(() => fixture.table.add(added({ ...PAGE, ...more })), { code: 'OPERATION_CONFLICT', message: said });
+      assert.throws(() => fixture.table.add(added({ ...PAGE, ...more })), {
+        code: 'OPERATION_CONFLICT',
+        message: said,
+      });
     });
 
   for (const rest of [undefined, { method: 'POST', path: '/x' }])

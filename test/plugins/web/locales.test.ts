@@ -36,7 +36,11 @@ function textsOf(view: PageView): readonly string[] {
       for (const one of value as readonly { readonly name: string; readonly label?: string; readonly hint?: string }[])
         texts.push(one.label ?? one.name, ...(one.hint ? [one.hint] : []));
     else if (Array.isArray(value)) for (const one of value) look(one, member);
-    else if (typeof value === 'object' && value !== null && !['only', 'unless', 'params', 'edit', 'levels'].includes(member))
+    else if (
+      typeof value === 'object' &&
+      value !== null &&
+      !['only', 'unless', 'params', 'edit', 'levels'].includes(member)
+    )
       for (const [name, one] of Object.entries(value)) look(one, name);
   };
   for (const [member, value] of Object.entries(view)) look(value, member);
@@ -81,7 +85,10 @@ test('each text of a page that an operation declares is a string of its room, or
 test('the page uses each string', () => {
   const declared = new Set(keys.map(({ key }) => key));
   const used = (key: string) =>
-    words.has(key) || declared.has(key) || ends.some((end) => key.endsWith(end)) || begins.some((begin) => key.startsWith(begin));
+    words.has(key) ||
+    declared.has(key) ||
+    ends.some((end) => key.endsWith(end)) ||
+    begins.some((begin) => key.startsWith(begin));
   assert.deepEqual(
     flat(en)
       .filter(({ key }) => !used(key))

@@ -59,8 +59,22 @@ describe('a template', () => {
   });
 
   test('of any form, over any value, is text or nothing', () => {
-    const format = fc.constantFrom('', ':ago', ':when', ':time', ':ms', ':bytes', ':json', ':count', ':list', ':word', ':x');
-    const field = fc.tuple(fc.constantFrom('a', 'b', 'a.b', 'b|a', '__proto__'), format).map(([path, of]) => `{${path}${of}}`);
+    const format = fc.constantFrom(
+      '',
+      ':ago',
+      ':when',
+      ':time',
+      ':ms',
+      ':bytes',
+      ':json',
+      ':count',
+      ':list',
+      ':word',
+      ':x',
+    );
+    const field = fc
+      .tuple(fc.constantFrom('a', 'b', 'a.b', 'b|a', '__proto__'), format)
+      .map(([path, of]) => `{${path}${of}}`);
     const template = fc.array(fc.oneof(field, fc.string({ unit: ANY_CHARACTER })), { maxLength: 4 });
     const scope = fc.record({ a: fc.anything(), b: fc.oneof(fc.double(), fc.string(), fc.bigInt(), fc.anything()) });
     fc.assert(

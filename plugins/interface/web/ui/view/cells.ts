@@ -61,8 +61,7 @@ export function columnsOf(
     const [title, templates] = parts(column, view);
     const sole = soleMember(templates[0]!);
     const rawOf = (row: Row) => memberOf(row, sole!.path);
-    const number =
-      sole !== undefined && NUMBERS.has(sole.format) && rows.some((row) => typeof rawOf(row) === 'number');
+    const number = sole !== undefined && NUMBERS.has(sole.format) && rows.some((row) => typeof rawOf(row) === 'number');
     const by = (row: Row) => {
       const value = rawOf(row);
       return typeof value === 'number' || typeof value === 'string' ? value : '';
