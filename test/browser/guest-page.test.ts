@@ -38,7 +38,7 @@ export const plugin = {
     const changed = () => host.bus.publish('plugin.chime.changed', {});
     const rows = [
       { name: 'chime.list', params: object(), page: PAGE, rest: { method: 'GET', path: '/chime' }, run: async () => ({ chimes, count: chimes.length }) },
-      { name: 'chime.one', params: object('id'), page: { title: undefined, ...ONE }, rest: { method: 'GET', path: '/chime/:id' }, run: async ({ id }) => ({ ...find(id), parts: [{ part: 'bell' }] }) },
+      { name: 'chime.one', params: object('id'), page: ONE, rest: { method: 'GET', path: '/chime/:id' }, run: async ({ id }) => ({ ...find(id), parts: [{ part: 'bell' }] }) },
       { name: 'chime.rename', params: object('id', 'name'), rest: { method: 'PUT', path: '/chime/:id' }, run: async ({ id, name }) => { find(id).name = name; changed(); return {}; } },
       { name: 'chime.remove', params: object('id'), rest: { method: 'DELETE', path: '/chime/:id' }, run: async ({ id }) => { chimes = chimes.filter((one) => one.id !== id); changed(); return {}; } },
     ];

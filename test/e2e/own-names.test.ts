@@ -24,8 +24,8 @@ const packages = new Packages();
 after(() => packages[Symbol.dispose]());
 after(leakCheck());
 
-const page = (more: object) => ({
-  rest: { method: 'GET', path: '/aardvark/page' },
+const page = (more: object, path = '/aardvark/page') => ({
+  rest: { method: 'GET', path },
   page: { title: 'All', columns: ['id'], ...more },
 });
 /** What the hostile plugin adds, and why it is refused. */
@@ -53,6 +53,12 @@ const TRIES: readonly (readonly [what: string, row: object, code: string, reason
   ['a page that calls the Core', page({ detail: 'apps.remove' }), 'OPERATION_CONFLICT', /may call aardvark\.\* alone/],
   ['a page with strings of the Core', page({ words: 'shell' }), 'OPERATION_CONFLICT', /page has words/],
   ['a page without a title', page({ title: undefined }), 'OPERATION_CONFLICT', /page has no title/],
+  [
+    'a page of one row in the menu',
+    page({}, '/aardvark/page/:id'),
+    'OPERATION_CONFLICT',
+    /has a title for the menu, and \/aardvark\/page\/:id needs a row/,
+  ],
   ['functions', { result: { default: 'FUNCTION' } }, 'OPERATION_CONFLICT', /result\.default is a function/],
 ];
 

@@ -9,6 +9,8 @@ type Members = Readonly<Record<string, readonly [needed: boolean, rule: Rule]>>;
 
 const MOST_TEXT = 1_000;
 const MOST_ITEMS = 32;
+/** Each browser gets the pages of all operations when it begins. */
+const MOST_BYTES = 16_384;
 const FORMATS = ['ago', 'when', 'time', 'ms', 'bytes', 'json', 'count', 'if', 'list', 'code', 'badge', 'word'];
 const FIELD = /\{([^{}:]+)(?::([^{}]*))?\}/g;
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
@@ -130,11 +132,20 @@ function called({ detail, edit, actions = [], head = [] }: PageView): readonly s
   return names.filter((one) => one !== undefined);
 }
 
+function isSmall(page: unknown): boolean {
+  try {
+    return (JSON.stringify(page) ?? '').length <= MOST_BYTES;
+  } catch {
+    return false; // a circle, or numbers that JSON has not
+  }
+}
+
 /**
  * Mistake of the page of an operation, or undefined. A page of an author `outside` calls operations with the first word
  * of its own alone: their params come from rows that it writes itself.
  */
 export function wrongPage({ name: own, rest, page }: Operation, outside: boolean): string | undefined {
+  if (!isSmall(page)) return `page has to be data of at most ${MOST_BYTES} characters`;
   const wanted = members(PAGE)(page);
   if (wanted !== undefined) return `page has to be ${wanted}`;
   if (rest?.method !== 'GET') return 'page is of an operation without REST GET, and a page asks only what reads';
@@ -144,5 +155,7 @@ export function wrongPage({ name: own, rest, page }: Operation, outside: boolean
   const first = own.slice(0, own.indexOf('.') + 1);
   const foreign = called(page!).find((one) => !one.startsWith(first));
   if (foreign !== undefined) return `page calls ${foreign}, and may call ${first}* alone`;
-  return title === undefined ? 'page has no title' : undefined;
+  const isDetail = rest.path.includes('/:');
+  if (isDetail && title !== undefined) return `page has a title for the menu, and ${rest.path} needs a row`;
+  return isDetail || title !== undefined ? undefined : 'page has no title';
 }

@@ -36,6 +36,8 @@ const WRONG: readonly (readonly [title: string, more: object, said: RegExp])[] =
   ['with such a format in one language', { lead: { en: '{at:ago}', fr: '{at:soon}' } }, /\{at:soon\} has one of/],
   ['with a text without English', { title: { de: 'Glocken' } }, /title is a text, or one for each language/],
   ['with a text of another language', { title: { en: 'a', it: 'b' } }, /title is texts for en, de and fr/],
+  ['that is long', { lead: 'a'.repeat(1_001) }, /lead is a text/],
+  ['that is long in sum', { notes: Array.from({ length: 20 }, () => 'a'.repeat(900)) }, /at most 16384 characters/],
   ['with a member of another name', { colums: ['name'] }, /an object without colums/],
   ['with a level of no colour', { levels: { loud: 'red' } }, /levels is levels by word/],
   ['with an action of no operation', { actions: [{ label: 'Ring' }] }, /operation is the name of an operation/],

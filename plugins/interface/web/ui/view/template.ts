@@ -1,7 +1,7 @@
 /** Templates as devicectl has them: `{a.b}`, `{a|b}` for the first that is there, `{a:ago}` for a value with its format. */
 import { agoText, bytesText, numberText, timeText, whenText } from '../core/format.ts';
 import { stringOf } from '../core/text.ts';
-import { clean } from '../parts/said.ts';
+import { clean } from '../parts/clean.ts';
 
 /** A stretch of a filled template: text as it stands, or a value with the name of its format. */
 export interface Piece {

@@ -137,7 +137,7 @@ interface BodyProps extends ShownProps {
 
 /** A list, in its groups or as cards, or facts; then further lists and notes. */
 function Body(props: BodyProps) {
-  const { view, one, data, title, choice } = props;
+  const { view, one, acts, data, title, choice } = props;
   const { say } = one;
   const found = view.rows === undefined ? undefined : memberOf(data, view.rows);
   const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
@@ -156,7 +156,7 @@ function Body(props: BodyProps) {
     });
   const aside = view.aside ? drawn(one, [templateOf(view.words, view.aside)], data) : choice;
   if (view.rows === undefined)
-    return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${view.tables === undefined && notes}<//>${view.tables?.map((table, at) => html`<${Further} one=${one} table=${table} data=${data} notes=${at === view.tables!.length - 1 && notes} />`)}`;
+    return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${view.actions && html`<div class="actions">${acts.buttons(view.actions, data)}</div>`}${view.tables === undefined && notes}<//>${view.tables?.map((table, at) => html`<${Further} one=${one} table=${table} data=${data} notes=${at === view.tables!.length - 1 && notes} />`)}`;
   // A card without rows and without a word for that is left out.
   if (rows.length === 0 && view.empty === undefined && title === undefined) return null;
   const label = heading ?? title ?? say(view.rows);
