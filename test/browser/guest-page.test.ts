@@ -33,7 +33,7 @@ const object = (...names) => ({ type: 'object', properties: Object.fromEntries(n
 export const plugin = {
   requires: { operations: { kind: 'service', id: 'operations', version: '1.0.0' } },
   async setup(host, { operations }) {
-    let chimes = [{ id: 'a', name: ${JSON.stringify(NAME)}, at: 1000, mood: 'loud' }, { id: 'b', name: 'Bread', mood: 'soft' }];
+    let chimes = [{ id: 'tea', name: ${JSON.stringify(NAME)}, at: 1000, mood: 'loud' }, { id: 'bread', name: 'Bread', mood: 'soft' }];
     const find = (id) => chimes.find((one) => one.id === id);
     const changed = () => host.bus.publish('plugin.chime.changed', {});
     const rows = [

@@ -51,8 +51,7 @@ export function pathParams(name: string, row: Row, operations: readonly Operatio
 export const reads = (name: string, operations: readonly Operation[]): boolean =>
   operations.find((one) => one.name === name)?.method === 'GET';
 
-/** `foreign`: the buttons name their operations, as the page is of a plugin. */
-export function useActs(view: Drawn, operations: readonly Operation[], foreign: boolean): Acts {
+export function useActs(view: Drawn, operations: readonly Operation[]): Acts {
   const [doing, setDoing] = useState<Doing | undefined>(undefined);
   const run = async ({ operation, params = {}, fields, done }: PageAction, row: Row, values: Values) => {
     const answer = await call(
@@ -90,7 +89,7 @@ export function useActs(view: Drawn, operations: readonly Operation[], foreign: 
         const { kind, icon, operation } = action;
         const label = view.say(action.label, row);
         const shown = action.text === undefined ? (icon === undefined ? label : undefined) : view.say(action.text, row);
-        return html`<${Button} key=${label} kind=${kind} icon=${icon} label=${label} writes=${!reads(operation, operations)} onClick=${() => press(action, row)}>${shown}${foreign && html` <code>${operation}</code>`}<//>`;
+        return html`<${Button} key=${label} kind=${kind} icon=${icon} label=${label} writes=${!reads(operation, operations)} onClick=${() => press(action, row)}>${shown}<//>`;
       });
   const close = () => setDoing(undefined);
   const dialog = doing && html`<${Question} ...${doing} view=${view} submit=${submit} close=${close} />`;

@@ -67,7 +67,7 @@ function Shown(props: ShownProps) {
   useActed(asked.reload);
   const say = sayIn(view.words);
   const one: Drawn = { ...view, say };
-  const acts = useActs(one, operations, plugin !== undefined);
+  const acts = useActs(one, operations);
   const options = ['all', ...choices].map((word) => [word, word === 'all' ? text('all') : say(word)] as const);
   const choice =
     param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
@@ -77,7 +77,14 @@ function Shown(props: ShownProps) {
   const framed = title === undefined && asked.data === undefined && asked.error !== undefined;
   const bare = html`<${Answer} of=${asked}>${body}<//>`;
   const answer = framed ? html`<${Card} title=${view.heading && say(view.heading)}>${bare}<//>` : bare;
-  return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${props.around ? props.around(asked, answer) : answer}${acts.dialog}${props.children}`;
+  return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${props.around ? props.around(asked, answer) : answer}${plugin !== undefined && html`<${Called} view=${view} plugin=${plugin} />`}${acts.dialog}${props.children}`;
+}
+
+/** Whose buttons these are, and the operations that they call. */
+function Called({ view: { head = [], actions = [], edit }, plugin }: { view: PageView; plugin: string }) {
+  const names = new Set([...head, ...actions, ...(edit ? [edit] : [])].map(({ operation }) => operation));
+  const codes = [...names].map((name) => html` <code>${name}</code>`);
+  return names.size > 0 && html`<p class="note">${text('buttons', { plugin })}${codes}</p>`;
 }
 
 /** Params of the path by their names, from values in its order. */
@@ -160,7 +167,7 @@ function Body(props: BodyProps) {
   // A card without rows and without a word for that is left out.
   if (rows.length === 0 && view.empty === undefined && title === undefined) return null;
   const label = heading ?? title ?? say(view.rows);
-  return html`<${Card} title=${heading} label=${label} aside=${aside}>${title === undefined && view.lead && html`<p class="note">${say(view.lead)}</p>`}<${List} ...${props} rows=${rows} label=${label} />${notes}${props.plugin !== undefined && view.actions && html`<p class="note">${text('buttons', { plugin: props.plugin })}</p>`}<//>`;
+  return html`<${Card} title=${heading} label=${label} aside=${aside}>${title === undefined && view.lead && html`<p class="note">${say(view.lead)}</p>`}<${List} ...${props} rows=${rows} label=${label} />${notes}<//>`;
 }
 
 /** A note with a count of 0 says nothing. */
