@@ -26,7 +26,7 @@ const PAGE: PageView = {
 };
 const ACTION = { operation: 'test.ring', label: 'Ring' };
 const GET = { method: 'GET', path: '/x' } as const;
-const added = (page: unknown, rest: object | undefined = GET) => operation({ page, rest } as never);
+const added = (page: unknown) => operation({ page, rest: GET } as never);
 
 const WRONG: readonly (readonly [title: string, more: object, said: RegExp])[] = [
   ['without columns', { columns: undefined }, /whose columns is a list of 1 to 32/],
@@ -68,7 +68,7 @@ describe('the page of an operation', () => {
     it(`is refused beside ${rest?.method ?? 'no REST'}, for a page asks only what reads`, async () => {
       await using fixture = await start();
       const refused = { code: 'OPERATION_CONFLICT', message: /without REST GET/ };
-      assert.throws(() => fixture.table.add(operation({ page: PAGE, ...(rest && { rest }) } as never)), refused);
+      assert.throws(() => fixture.table.add(operation({ page: PAGE, rest } as never)), refused);
     });
 
   it('of any form is added, or refused with an error of the table', async () => {

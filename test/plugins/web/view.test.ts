@@ -54,7 +54,7 @@ describe('a template', () => {
 
   test('of one member says which, for the order of a list', () => {
     assert.deepEqual(soleMember('{deep.part.n:ms}'), { path: 'deep.part.n', format: 'ms' });
-    assert.deepEqual(soleMember('{name}'), { path: 'name' });
+    assert.deepEqual(soleMember('{name}'), { path: 'name', format: undefined });
     assert.deepEqual(['{a|b}', '{a} ', 'a'].map(soleMember), [undefined, undefined, undefined]);
   });
 

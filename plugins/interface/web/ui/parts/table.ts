@@ -9,7 +9,7 @@ export interface Column<T> {
   /** Numbers stand at the right. */
   readonly number?: boolean;
   /** Makes the column sortable by a click on its title. */
-  readonly by?: (row: T) => string | number;
+  readonly by?: ((row: T) => string | number) | undefined;
 }
 
 /** A table that is a list of cards on a narrow screen. At most `most` rows are drawn until the reader asks for more. */

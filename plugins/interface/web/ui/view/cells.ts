@@ -72,7 +72,7 @@ export function columnsOf(
         ? html`<span class="view-marked">${shown}<${Marks} view=${view} row=${row} /></span>`
         : shown;
     };
-    return { title, cell, number, ...(sorts && sole && { by }) };
+    return { title, cell, number, by: sorts && sole ? by : undefined };
   });
 }
 

@@ -7,7 +7,7 @@ import { clean } from '../parts/clean.ts';
 export interface Piece {
   readonly text: string;
   readonly value?: unknown;
-  readonly format?: string;
+  readonly format?: string | undefined;
 }
 
 const FIELD = /\{([^{}:]+)(?::([a-z]+))?\}/g;
@@ -81,7 +81,7 @@ export function piecesOf(template: string, scope: unknown, room: string | undefi
     const value = firstOf(paths, scope);
     if (value === undefined) return undefined;
     if (match.index > at) pieces.push({ text: template.slice(at, match.index) });
-    pieces.push({ text: shownAs(value, format, room), value, ...(format !== undefined && { format }) });
+    pieces.push({ text: shownAs(value, format, room), value, format });
     at = match.index + field.length;
   }
   if (at < template.length) pieces.push({ text: template.slice(at) });
@@ -95,7 +95,9 @@ export const fill = (template: string, scope: unknown, room: string | undefined)
     .join('');
 
 /** The one member that a template is made of: its value sorts a column. */
-export const soleMember = (template: string): { readonly path: string; readonly format?: string } | undefined => {
+export const soleMember = (
+  template: string,
+): { readonly path: string; readonly format: string | undefined } | undefined => {
   const [, path, format] = /^\{([^{}:|]+)(?::([a-z]+))?\}$/.exec(template) ?? [];
-  return path === undefined ? undefined : { path, ...(format !== undefined && { format }) };
+  return path === undefined ? undefined : { path, format };
 };

@@ -56,11 +56,8 @@ function Shown(props: ShownProps) {
   const { view, operation, operations, path = [], title, plugin } = props;
   const [param, ...choices] = view.choice ?? [];
   const [chosen, setChosen] = useState('all');
-  const given = {
-    ...namedPath(operation, path),
-    ...view.params,
-    ...(param && chosen !== 'all' && { [param]: chosen }),
-  };
+  const wanted = chosen === 'all' ? undefined : chosen;
+  const given = { ...namedPath(operation, path), ...view.params, [param ?? 'all']: wanted };
   const read = readOf(operation.name, given, operations);
   const asked = useAsk<Row>(read?.path, read?.rest);
   useRenewed(view.after === undefined, asked.reload);
@@ -80,9 +77,9 @@ function Shown(props: ShownProps) {
   return html`${after}${title !== undefined && html`<${Heading} ...${props} acts=${acts} asked=${asked} />`}${props.around ? props.around(asked, answer) : answer}${plugin !== undefined && html`<${Called} view=${view} plugin=${plugin} />`}${acts.dialog}${props.children}`;
 }
 
-/** Whose buttons these are, and the operations that they call. */
+/** The plugin that fixed the buttons, and the operations that they call. */
 function Called({ view: { head = [], actions = [], edit }, plugin }: { view: PageView; plugin: string }) {
-  const names = new Set([...head, ...actions, ...(edit ? [edit] : [])].map(({ operation }) => operation));
+  const names = new Set([...head, ...actions, edit].flatMap((one) => one?.operation ?? []));
   const codes = [...names].map((name) => html` <code>${name}</code>`);
   return names.size > 0 && html`<p class="note">${text('buttons', { plugin })}${codes}</p>`;
 }
@@ -187,7 +184,8 @@ function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
     title: text('actions'),
     cell: (row: Row) => html`<span class="view-acts">${acts.buttons(actions, row)}</span>`,
   };
-  const columns = [...columnsOf(view.columns, one, rows), ...(actions.length > 0 ? [last] : [])];
+  const columns = columnsOf(view.columns, one, rows);
+  if (actions.length > 0) columns.push(last);
   const href = (row: Row) => linkTo([...base, ...Object.values(pathParams(detail!, row, operations)).map(String)]);
   return html`<${Table} label=${label} columns=${columns} rows=${rows} rowKey=${(row: Row) => keyOf(view, row)} href=${detail === undefined ? undefined : href} empty=${view.empty && one.say(view.empty)} />`;
 }
