@@ -131,7 +131,7 @@ export interface PageView {
   }[];
   /** The operation of one row, which its first column leads to. */
   readonly detail?: string;
-  /** Each row is a card with a form: `member` by the JSON Schema in `schema`, saved by `operation`. */
+  /** Each row is a card with a form: `member` by the JSON Schema in `schema`, saved by `operation`; for the tree alone. */
   readonly edit?: { readonly operation: string; readonly member: string; readonly schema: string };
   readonly actions?: readonly PageAction[];
   /** Buttons beside the title. */

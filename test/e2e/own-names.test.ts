@@ -52,6 +52,12 @@ const TRIES: readonly (readonly [what: string, row: object, code: string, reason
   ['many values', { description: 'x', result: { enum: 'MANY' } }, 'OPERATION_CONFLICT', /more than 10000 values/],
   ['a page that calls the Core', page({ detail: 'apps.remove' }), 'OPERATION_CONFLICT', /may call aardvark\.\* alone/],
   ['a page with strings of the Core', page({ words: 'shell' }), 'OPERATION_CONFLICT', /page has words/],
+  [
+    'a form by schemas of its own',
+    page({ edit: { operation: 'aardvark.set', member: 'value', schema: 'schema' } }),
+    'OPERATION_CONFLICT',
+    /page has edit/,
+  ],
   ['a page without a title', page({ title: undefined }), 'OPERATION_CONFLICT', /page has no title/],
   [
     'a page of one row in the menu',

@@ -149,9 +149,10 @@ export function wrongPage({ name: own, rest, page }: Operation, outside: boolean
   const wanted = members(PAGE)(page);
   if (wanted !== undefined) return `page has to be ${wanted}`;
   if (rest?.method !== 'GET') return 'page is of an operation without REST GET, and a page asks only what reads';
-  const { title, words } = page!;
+  const { title, words, edit } = page!;
   if (!outside) return undefined;
   if (words !== undefined) return 'page has words, which are for plugins of the tree: write the texts themselves';
+  if (edit !== undefined) return 'page has edit, whose schemas are for plugins of the tree: use fields of an action';
   const first = own.slice(0, own.indexOf('.') + 1);
   const foreign = called(page!).find((one) => !one.startsWith(first));
   if (foreign !== undefined) return `page calls ${foreign}, and may call ${first}* alone`;

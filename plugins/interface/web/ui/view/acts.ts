@@ -10,7 +10,7 @@ import { Dialog } from '../parts/dialog.ts';
 import { TextField } from '../parts/field.ts';
 import { common } from '../parts/text.ts';
 import { tell } from '../parts/toast.ts';
-import { requestOf } from './asking.ts';
+import { pathNames, requestOf } from './asking.ts';
 import { type Drawn, fitsRule, type Row } from './cells.ts';
 import type { Operation, PageAction, PageField } from './shapes.ts';
 import { fill, memberOf } from './template.ts';
@@ -43,9 +43,8 @@ export async function call(name: string, params: Row, operations: readonly Opera
 
 /** Members of a row that stand in the path of an operation. */
 export function pathParams(name: string, row: Row, operations: readonly Operation[]): Row {
-  const { path = '' } = operations.find((one) => one.name === name) ?? {};
-  const names = [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, member = '']) => member);
-  return Object.fromEntries(names.map((member) => [member, memberOf(row, member)]));
+  const found = operations.find((one) => one.name === name);
+  return Object.fromEntries(pathNames(found?.path).map((member) => [member, memberOf(row, member)]));
 }
 
 export const reads = (name: string, operations: readonly Operation[]): boolean =>

@@ -8,6 +8,10 @@ export interface Request {
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
+/** Params in a path: `id` of `/traces/:id`. */
+export const pathNames = (path = ''): readonly string[] =>
+  [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, name = '']) => name);
+
 /** The REST request of an operation. Undefined where there is none, or a parameter of its path is missing. */
 export function requestOf(
   name: string,

@@ -9,7 +9,7 @@ import { Choice } from '../parts/field.ts';
 import { Answer, Card, Empty, Facts, Head, Loading } from '../parts/frame.ts';
 import { Table } from '../parts/table.ts';
 import { type Acts, acted, pathParams, useActs } from './acts.ts';
-import { readOf } from './asking.ts';
+import { pathNames, readOf } from './asking.ts';
 import { columnsOf, type Drawn, drawn, factsOf, fitsRule, type Row } from './cells.ts';
 import { Edit } from './edit.ts';
 import type { Operation, PageView } from './shapes.ts';
@@ -85,10 +85,8 @@ function Called({ view: { head = [], actions = [], edit }, plugin }: { view: Pag
 }
 
 /** Params of the path by their names, from values in its order. */
-function namedPath({ path = '' }: Operation, values: readonly string[]): Row {
-  const names = [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, name = '']) => name);
-  return Object.fromEntries(names.map((name, at) => [name, values[at]]));
-}
+const namedPath = ({ path }: Operation, values: readonly string[]): Row =>
+  Object.fromEntries(pathNames(path).map((name, at) => [name, values[at]]));
 
 function After({ topics, then }: { topics: readonly string[]; then: (cause: unknown) => void }) {
   useEvents(topics, then);
