@@ -4,7 +4,7 @@ import { link, route } from '../core/route.ts';
 import { said, type Words } from '../core/text.ts';
 import { useAsk } from '../parts/ask.ts';
 import { Icon } from '../parts/icon.ts';
-import { pluginsChanged } from '../parts/offered.ts';
+import { operations, pluginsChanged } from '../parts/offered.ts';
 
 interface PageOf {
   readonly plugin: string;
@@ -12,15 +12,8 @@ interface PageOf {
   readonly title: Words;
 }
 
-interface Operation {
-  readonly name: string;
-  readonly plugin?: string;
-  readonly page?: { readonly title?: Words };
-}
-
 /** Pages that plugins bring, in the menu: each says whose it is. */
 export function Extra() {
-  const operations = useAsk<{ readonly operations: readonly Operation[] }>('/operations').data?.operations ?? [];
   const { data, reload } = useAsk<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
   const changes = pluginsChanged.value;
   useEffect(() => {
@@ -28,7 +21,7 @@ export function Extra() {
   }, [changes]);
   const { page, rest } = route.value;
   const here = page === 'extra' ? rest.slice(0, 2).join('/') : undefined;
-  const beside = operations.flatMap(({ plugin, name, page: view }) =>
+  const beside = (operations.value ?? []).flatMap(({ plugin, name, page: view }) =>
     plugin !== undefined && view?.title !== undefined ? [{ plugin, id: name, title: view.title }] : [],
   );
   return [...(data?.pages ?? []), ...beside].map(

@@ -8,11 +8,12 @@ import { messageOf } from '../parts/ask.ts';
 import { Button, isQuiet, tellError } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
 import { TextField } from '../parts/field.ts';
+import type { Operation } from '../parts/offered.ts';
 import { common } from '../parts/text.ts';
 import { tell } from '../parts/toast.ts';
 import { pathNames, requestOf } from './asking.ts';
 import { type Drawn, fitsRule, type Row } from './cells.ts';
-import type { Operation, PageAction, PageField } from './shapes.ts';
+import type { PageAction, PageField } from './shapes.ts';
 import { fill, memberOf } from './template.ts';
 import { templateOf, text } from './text.ts';
 

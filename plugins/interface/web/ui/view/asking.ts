@@ -1,5 +1,5 @@
 /** Requests that a page which is data may make by itself. */
-import type { Operation } from './shapes.ts';
+import type { Operation } from '../parts/offered.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

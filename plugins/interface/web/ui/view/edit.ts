@@ -8,9 +8,10 @@ import { Form } from '../form/form.ts';
 import { type Schema, same } from '../form/schema.ts';
 import { Button } from '../parts/button.ts';
 import { Card } from '../parts/frame.ts';
+import type { Operation } from '../parts/offered.ts';
 import { type Acts, call, pathParams } from './acts.ts';
 import { type Drawn, drawn, parts, type Row } from './cells.ts';
-import type { Operation, PageView } from './shapes.ts';
+import type { PageView } from './shapes.ts';
 import { memberOf } from './template.ts';
 import { templateOf, text } from './text.ts';
 

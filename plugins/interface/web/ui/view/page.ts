@@ -2,15 +2,13 @@
 import { html } from 'htm/preact';
 import type { FunctionComponent } from 'preact';
 import type { PageProps } from '../core/route.ts';
-import { useAsk } from '../parts/ask.ts';
-import type { Operation } from './shapes.ts';
+import { operations } from '../parts/offered.ts';
 import { View } from './view.ts';
 
 /** The page with this id: its list, or one row of it where the address says more. */
 export function pageOf(id: string, view: string): FunctionComponent<PageProps> {
   return ({ title, rest }) => {
-    const { data } = useAsk<{ readonly operations: readonly Operation[] }>('/operations');
-    const detail = data?.operations.find(({ name }) => name === view)?.page?.detail;
+    const detail = operations.value?.find(({ name }) => name === view)?.page?.detail;
     const of = rest.length > 0 && detail !== undefined ? detail : view;
     return html`<${View} key=${`${of} ${rest}`} of=${of} base=${[id]} path=${rest} title=${title} />`;
   };

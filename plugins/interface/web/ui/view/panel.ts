@@ -9,12 +9,13 @@ import { type Schema, startOf } from '../form/schema.ts';
 import { messageOf, useAsk, useEvents, useVisible } from '../parts/ask.ts';
 import { Button } from '../parts/button.ts';
 import { Card, Facts, Loading, Problem } from '../parts/frame.ts';
+import type { Operation } from '../parts/offered.ts';
 import { Table } from '../parts/table.ts';
 import { tell } from '../parts/toast.ts';
 import { call, reads } from './acts.ts';
 import { at, readOf } from './asking.ts';
 import { Chart, type Point } from './chart.ts';
-import type { Operation, PageButton, PagePanel, PageSource, PageValue } from './shapes.ts';
+import type { PageButton, PagePanel, PageSource, PageValue } from './shapes.ts';
 import { text } from './text.ts';
 
 interface PanelProps {

@@ -1,5 +1,5 @@
 /** Pages as data: those of manifests, as `plugins.pages` tells them, and those of operations, as `operations.list` does. */
-import type { PageView, PluginPage } from '@device-core/plugin-api/contract/plugin-page';
+import type { PluginPage } from '@device-core/plugin-api/contract/plugin-page';
 
 export type {
   PageAction,
@@ -15,14 +15,4 @@ export type {
 
 export interface PageOf extends PluginPage {
   readonly plugin: string;
-}
-
-/** A line of operations.list. */
-export interface Operation {
-  readonly name: string;
-  readonly plugin?: string;
-  readonly summary?: string;
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path?: string;
-  readonly page?: PageView;
 }

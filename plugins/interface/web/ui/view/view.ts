@@ -7,12 +7,13 @@ import { type Asked, sheet, useAsk, useEvents, useVisible } from '../parts/ask.t
 import { Button, LinkButton } from '../parts/button.ts';
 import { Choice } from '../parts/field.ts';
 import { Answer, Card, Empty, Facts, Head, Loading } from '../parts/frame.ts';
+import { type Operation, operations } from '../parts/offered.ts';
 import { Table } from '../parts/table.ts';
 import { type Acts, acted, pathParams, useActs } from './acts.ts';
 import { pathNames, readOf } from './asking.ts';
 import { columnsOf, type Drawn, drawn, factsOf, fitsRule, type Row } from './cells.ts';
 import { Edit } from './edit.ts';
-import type { Operation, PageView } from './shapes.ts';
+import type { PageView } from './shapes.ts';
 import { memberOf } from './template.ts';
 import { sayIn, templateOf, text } from './text.ts';
 
@@ -36,13 +37,13 @@ export interface ViewProps {
 }
 
 export function View(props: ViewProps) {
-  const { data } = useAsk<{ readonly operations: readonly Operation[] }>('/operations');
-  const operation = data?.operations.find(({ name }) => name === props.of);
+  const all = operations.value;
+  const operation = all?.find(({ name }) => name === props.of);
   const isPage = props.title !== undefined;
   if (operation?.page !== undefined)
-    return html`<${Shown} key=${props.of} ...${props} view=${operation.page} operation=${operation} operations=${data!.operations} />`;
+    return html`<${Shown} key=${props.of} ...${props} view=${operation.page} operation=${operation} operations=${all} />`;
   if (!isPage) return null;
-  const missing = data === undefined ? html`<${Loading} />` : html`<${Empty} title=${text('gone')} />`;
+  const missing = all === undefined ? html`<${Loading} />` : html`<${Empty} title=${text('gone')} />`;
   return html`<${Head} title=${props.title} />${missing}${props.children}`;
 }
 
@@ -53,18 +54,18 @@ interface ShownProps extends ViewProps {
 }
 
 function Shown(props: ShownProps) {
-  const { view, operation, operations, path = [], title, plugin } = props;
+  const { view, operation, operations: all, path = [], title, plugin } = props;
   const [param, ...choices] = view.choice ?? [];
   const [chosen, setChosen] = useState('all');
   const wanted = chosen === 'all' ? undefined : chosen;
   const given = { ...namedPath(operation, path), ...view.params, [param ?? 'all']: wanted };
-  const read = readOf(operation.name, given, operations);
+  const read = readOf(operation.name, given, all);
   const asked = useAsk<Row>(read?.path, read?.rest);
   useRenewed(view.after === undefined, asked.reload);
   useActed(asked.reload);
   const say = sayIn(view.words);
   const one: Drawn = { ...view, say };
-  const acts = useActs(one, operations);
+  const acts = useActs(one, all);
   const options = ['all', ...choices].map((word) => [word, word === 'all' ? text('all') : say(word)] as const);
   const choice =
     param && html`<${Choice} label=${say(param)} value=${chosen} options=${options} onChange=${setChosen} />`;
@@ -176,7 +177,7 @@ const keyOf = ({ key = ['id'] }: PageView, row: Row): string =>
   key.map((name) => String(memberOf(row, name))).join(' ');
 
 function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
-  const { view, one, acts, rows, base, operations, label } = props;
+  const { view, one, acts, rows, base, operations: all, label } = props;
   const { actions = [], detail } = view;
   const last = {
     title: text('actions'),
@@ -184,7 +185,7 @@ function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
   };
   const columns = columnsOf(view.columns, one, rows);
   if (actions.length > 0) columns.push(last);
-  const href = (row: Row) => linkTo([...base, ...Object.values(pathParams(detail!, row, operations)).map(String)]);
+  const href = (row: Row) => linkTo([...base, ...Object.values(pathParams(detail!, row, all)).map(String)]);
   return html`<${Table} label=${label} columns=${columns} rows=${rows} rowKey=${(row: Row) => keyOf(view, row)} href=${detail === undefined ? undefined : href} empty=${view.empty && one.say(view.empty)} />`;
 }
 

@@ -2,14 +2,12 @@ import { api } from '../../core/api.ts';
 import { link } from '../../core/route.ts';
 import type { Entry } from '../../core/search.ts';
 import { said, type Words } from '../../core/text.ts';
-import type { Operation, PageOf } from '../../view/shapes.ts';
+import { operations } from '../../parts/offered.ts';
+import type { PageOf } from '../../view/shapes.ts';
 
 /** Pages that plugins bring. */
 export async function entries(): Promise<readonly Entry[]> {
-  const [{ pages }, { operations }] = await Promise.all([
-    api.get<{ readonly pages: readonly PageOf[] }>('/plugins/pages'),
-    api.get<{ readonly operations: readonly Operation[] }>('/operations'),
-  ]);
+  const { pages } = await api.get<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
   const entry = (plugin: string, id: string, title: Words, words: readonly string[]): Entry => ({
     kind: 'page',
     title: said(title),
@@ -26,7 +24,7 @@ export async function entries(): Promise<readonly Entry[]> {
       panels.map((panel) => said(panel.title)),
     ),
   );
-  const besideOperations = operations.flatMap(({ plugin, name, page }) =>
+  const besideOperations = (operations.peek() ?? []).flatMap(({ plugin, name, page }) =>
     plugin !== undefined && page?.title !== undefined ? [entry(plugin, name, page.title, [])] : [],
   );
   return [...inManifests, ...besideOperations];

@@ -8,8 +8,9 @@ import { said } from '../../core/text.ts';
 import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
 import { LinkButton } from '../../parts/button.ts';
 import { Answer, Empty, Head } from '../../parts/frame.ts';
+import { type Operation, operations } from '../../parts/offered.ts';
 import { Panel } from '../../view/panel.ts';
-import type { Operation, PageOf } from '../../view/shapes.ts';
+import type { PageOf } from '../../view/shapes.ts';
 import { text } from '../../view/text.ts';
 import { View } from '../../view/view.ts';
 
@@ -17,20 +18,16 @@ sheet('view/view.css');
 
 export function Page({ rest: [plugin, id, ...path] }: PageProps) {
   const pages = useAsk<{ readonly pages: readonly PageOf[] }>('/plugins/pages');
-  const operations = useAsk<{ readonly operations: readonly Operation[] }>('/operations');
-  useEvents(['plugin.state'], () => {
-    pages.reload();
-    operations.reload();
-  });
-  const own = operations.data?.operations.find((one) => one.plugin === plugin && one.name === id && one.page?.title);
+  useEvents(['plugin.state'], pages.reload);
+  const own = operations.value?.find((one) => one.plugin === plugin && one.name === id && one.page?.title);
+  if (own !== undefined) return html`<${OfOperation} key=${own.name} operation=${own} path=${path} />`;
   const draw = (data: NonNullable<typeof pages.data>) => {
-    if (own?.page) return html`<${OfOperation} key=${own.name} operation=${own} path=${path} />`;
     const page = data.pages.find((one) => one.plugin === plugin && one.id === id);
     if (page === undefined)
       return html`<${Head} title=${text('gone')} /><${Empty} title=${text('goneLead', { plugin: plugin ?? '' })} />`;
     const whose = html`${page.lead && html`${said(page.lead)} `}${text('of', { plugin: page.plugin })}`;
     const back = html`<${LinkButton} kind="quiet" icon="plugins" href=${link('plugins', [page.plugin])}>${page.plugin}<//>`;
-    return html`<${Head} title=${said(page.title)} lead=${whose} actions=${back} /><div class="grid">${page.panels.map((panel, at) => html`<${Panel} key=${`${page.plugin} ${page.id} ${at}`} panel=${panel} plugin=${page.plugin} operations=${operations.data?.operations} />`)}</div>`;
+    return html`<${Head} title=${said(page.title)} lead=${whose} actions=${back} /><div class="grid">${page.panels.map((panel, at) => html`<${Panel} key=${`${page.plugin} ${page.id} ${at}`} panel=${panel} plugin=${page.plugin} operations=${operations.value} />`)}</div>`;
   };
   return html`${pages.data === undefined && html`<${Head} title=${id ?? ''} />`}<${Answer} of=${pages}>${draw}<//>`;
 }
