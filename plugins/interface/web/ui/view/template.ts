@@ -27,9 +27,11 @@ const FORMATS: Readonly<Record<string, (value: unknown) => string>> = {
   /** Only asks whether it is there. */
   if: () => '',
   list: (value) =>
-    Object.entries(Object(value))
-      .map(([name, one]) => clean(`${name}: ${plain(one)}`))
-      .join(', '),
+    Array.isArray(value)
+      ? value.map(plain).join(', ')
+      : Object.entries(Object(value))
+          .map(([name, one]) => clean(`${name}: ${plain(one)}`))
+          .join(', '),
 };
 /** Formats of numbers, which stand at the right. */
 export const NUMBERS: ReadonlySet<string | undefined> = new Set([undefined, 'ms', 'bytes', 'count']);

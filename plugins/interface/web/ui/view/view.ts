@@ -13,7 +13,7 @@ import { type Acts, acted, pathParams, useActs } from './acts.ts';
 import { pathNames, readOf } from './asking.ts';
 import { columnsOf, type Drawn, drawn, factsOf, fitsRule, type Row } from './cells.ts';
 import { Edit } from './edit.ts';
-import type { PageView } from './shapes.ts';
+import type { PageRule, PageView } from './shapes.ts';
 import { memberOf } from './template.ts';
 import { sayIn, templateOf, text } from './text.ts';
 
@@ -29,6 +29,10 @@ export interface ViewProps {
   /** Head of the page, where the view is a page of its own; else it is a card of one. */
   readonly title?: string;
   readonly lead?: ComponentChildren;
+  /** Rows that are shown; all if absent. */
+  readonly only?: PageRule;
+  /** Members that the page has otherwise than the operation says. */
+  readonly more?: Partial<PageView>;
   /** The plugin that brought the page. */
   readonly plugin?: string;
   /** Draws what stands around the answer, or instead of it. */
@@ -41,7 +45,7 @@ export function View(props: ViewProps) {
   const operation = all?.find(({ name }) => name === props.of);
   const isPage = props.title !== undefined;
   if (operation?.page !== undefined)
-    return html`<${Shown} key=${props.of} ...${props} view=${operation.page} operation=${operation} operations=${all} />`;
+    return html`<${Shown} key=${props.of} ...${props} view=${{ ...operation.page, ...props.more }} operation=${operation} operations=${all} />`;
   if (!isPage) return null;
   const missing = all === undefined ? html`<${Loading} />` : html`<${Empty} title=${text('gone')} />`;
   return html`<${Head} title=${props.title} />${missing}${props.children}`;
@@ -143,7 +147,8 @@ function Body(props: BodyProps) {
   const { view, one, acts, data, title, choice } = props;
   const { say } = one;
   const found = view.rows === undefined ? undefined : memberOf(data, view.rows);
-  const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
+  const all = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
+  const rows = all.filter((row) => fitsRule(row, props.only));
   const heading = view.heading && say(view.heading, data);
   const notes = (view.notes ?? []).map(
     (note) => html`<${Note} one=${one} note=${templateOf(view.words, note)} data=${data} />`,
