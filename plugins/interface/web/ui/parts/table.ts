@@ -72,7 +72,9 @@ export function LongList<T>(props: {
     else if (went > 0) box.current.scrollTop -= went * props.height;
   }, [props.items, props.follow, props.gone]);
   const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    // A list that has just gone may still be told of a scroll.
+    if (box.current === null) return;
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
     // Only who goes up leaves the end: a box that becomes smaller has its end elsewhere, too.
     if (scrollTop + clientHeight >= scrollHeight - props.height) atEnd.current = true;
     else if (scrollTop < top) atEnd.current = false;
