@@ -1,19 +1,10 @@
 /** Which REST paths this device has, `/display`, `/plugins/:id`: a SKU may lack some, and plugins come and go. */
 
-import type { PageView } from '@device-core/plugin-api/contract/plugin-page';
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { away, type Item } from '../core/live.ts';
+import type { Operation } from '../core/operation.ts';
 import { askFailedAgain, useAsk, useEvents } from './ask.ts';
-
-/** A line of operations.list. */
-export interface Operation {
-  readonly name: string;
-  readonly plugin?: string;
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path?: string;
-  readonly page?: PageView;
-}
 
 /** Both are undefined until they are known. */
 export const operations = signal<readonly Operation[] | undefined>(undefined);

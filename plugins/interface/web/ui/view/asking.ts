@@ -1,5 +1,5 @@
 /** Requests that a page which is data may make by itself. */
-import type { Operation } from '../parts/offered.ts';
+import type { Operation } from '../core/operation.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

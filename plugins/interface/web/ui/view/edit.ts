@@ -2,13 +2,13 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { ApiError } from '../core/api.ts';
+import type { Operation } from '../core/operation.ts';
 import { isOperator } from '../core/session.ts';
 import { errorsOf, type FieldError } from '../form/errors.ts';
 import { Form } from '../form/form.ts';
 import { type Schema, same } from '../form/schema.ts';
 import { Button } from '../parts/button.ts';
 import { Card } from '../parts/frame.ts';
-import type { Operation } from '../parts/offered.ts';
 import { type Acts, call, pathParams } from './acts.ts';
 import { type Drawn, drawn, parts, type Row } from './cells.ts';
 import type { PageView } from './shapes.ts';

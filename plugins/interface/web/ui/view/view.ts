@@ -2,12 +2,13 @@
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Operation } from '../core/operation.ts';
 import { link } from '../core/route.ts';
 import { type Asked, sheet, useAsk, useEvents, useVisible } from '../parts/ask.ts';
 import { Button, LinkButton } from '../parts/button.ts';
 import { Choice } from '../parts/field.ts';
 import { Answer, Card, Empty, Facts, Head, Loading } from '../parts/frame.ts';
-import { type Operation, operations } from '../parts/offered.ts';
+import { operations } from '../parts/offered.ts';
 import { Table } from '../parts/table.ts';
 import { type Acts, acted, pathParams, useActs } from './acts.ts';
 import { pathNames, readOf } from './asking.ts';

@@ -3,12 +3,13 @@
  * itself only what changes nothing, and a click is the reader's.
  */
 import { html } from 'htm/preact';
+import type { Operation } from '../../core/operation.ts';
 import { link, type PageProps } from '../../core/route.ts';
 import { said } from '../../core/text.ts';
 import { sheet, useAsk, useEvents } from '../../parts/ask.ts';
 import { LinkButton } from '../../parts/button.ts';
 import { Answer, Empty, Head } from '../../parts/frame.ts';
-import { type Operation, operations } from '../../parts/offered.ts';
+import { operations } from '../../parts/offered.ts';
 import { Panel } from '../../view/panel.ts';
 import type { PageOf } from '../../view/shapes.ts';
 import { text } from '../../view/text.ts';
