@@ -64,6 +64,7 @@ export type PageRule = Readonly<Record<string, readonly (string | number | boole
  */
 export type PageColumn = string | readonly [title: PageText, ...templates: PageText[]];
 
+/** A text that is asked for. */
 export interface PageField {
   /** Param of the operation; begins with the row's member of that name, else with `value`. */
   readonly name: string;

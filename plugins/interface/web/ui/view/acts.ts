@@ -92,7 +92,9 @@ export function useActs(view: Drawn, operations: readonly Operation[]): Acts {
         return html`<${Button} key=${label} kind=${kind} icon=${icon} label=${label} writes=${!reads(operation, operations)} onClick=${() => press(action, row)}>${shown}<//>`;
       });
   const close = () => setDoing(undefined);
-  const dialog = doing && html`<${Question} ...${doing} view=${view} submit=${submit} close=${close} />`;
+  const writes = !reads(doing?.action.operation ?? '', operations);
+  const dialog =
+    doing && html`<${Question} ...${doing} writes=${writes} view=${view} submit=${submit} close=${close} />`;
   return { buttons, dialog };
 }
 
@@ -103,12 +105,13 @@ const open = (fields: readonly PageField[] = [], values: Values): Values =>
   );
 
 interface QuestionProps extends Doing {
+  readonly writes: boolean;
   readonly view: Drawn;
   readonly submit: (values: Values) => Promise<void>;
   readonly close: () => void;
 }
 
-function Question({ action, row, values: typed, error, view, submit, close }: QuestionProps) {
+function Question({ action, row, values: typed, error, writes, view, submit, close }: QuestionProps) {
   const { fields = [], ask = {}, label, kind } = action;
   const { say } = view;
   const begin = ({ name, value = '' }: PageField) => typed?.[name] ?? textOf(memberOf(row, name)) ?? value;
@@ -126,7 +129,7 @@ function Question({ action, row, values: typed, error, view, submit, close }: Qu
     submit(Object.fromEntries(trimmed)).catch(tellError);
   };
   const word = say(ask.submit ?? action.text ?? label, row);
-  return html`<${Dialog} title=${say(ask.title ?? label, row)} onClose=${close}><form class="stack" onSubmit=${send}>${ask.text && html`<p>${say(ask.text, row)}</p>`}${fields.map(field)}<div class="actions"><${Button} onClick=${close}>${common('cancel')}<//><${Button} kind=${kind === 'danger' ? 'danger' : 'main'} type="submit" writes disabled=${!whole}>${word}<//></div></form><//>`;
+  return html`<${Dialog} title=${say(ask.title ?? label, row)} onClose=${close}><form class="stack" onSubmit=${send}>${ask.text && html`<p>${say(ask.text, row)}</p>`}${fields.map(field)}<div class="actions"><${Button} onClick=${close}>${common('cancel')}<//><${Button} kind=${kind === 'danger' ? 'danger' : 'main'} type="submit" writes=${writes} disabled=${!whole}>${word}<//></div></form><//>`;
 }
 
 const textOf = (value: unknown): string | undefined =>
