@@ -59,7 +59,7 @@ export type PageRule = Readonly<Record<string, readonly (string | number | boole
 
 /**
  * A member, or a title and templates as in `cli`: the first that has all its members is shown. Formats: `ago`, `when`,
- * `time`, `ms`, `bytes`, `json`, `count`, `if`, `list` (names and values), `code`, `word`, and `badge` with
+ * `time`, `ms`, `bytes`, `json`, `count`, `if`, `list` (names and values), `code`, `word`, `plugin` (a link), and `badge` with
  * the colour of `levels`.
  */
 export type PageColumn = string | readonly [title: PageText, ...templates: PageText[]];

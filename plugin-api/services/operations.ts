@@ -13,7 +13,7 @@ import type { WHEN_ABORTED } from '../kits/lazy-abort.ts';
 import type { ActSubject } from './prompts.ts';
 
 export type { JsonSchema } from '../contract/json-schema.ts';
-export type { PageView } from '../contract/plugin-page.ts';
+export type { PageAction, PageView } from '../contract/plugin-page.ts';
 
 /** How an operation is seen over REST. Data only: documents are generated from it and it crosses process borders. */
 export interface RestBinding {

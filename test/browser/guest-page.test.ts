@@ -5,6 +5,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../fixtures/eventually.ts';
 import { Packages } from '../fixtures/packages.ts';
 import { noBrowser } from './browser.ts';
+import { confirm } from './confirming.ts';
 import { barriers, Device, picture, settled, sideways } from './harness.ts';
 
 after(leakCheck());
@@ -122,5 +123,20 @@ describe('a page that an installed plugin declares beside an operation', { skip:
     const buttons = page.getByRole('table').getByRole('button', { name: /^Rename/ });
     await buttons.first().waitFor();
     assert.equal(await buttons.first().isDisabled(), true);
+  });
+
+  test('is gone with its plugin, which is removed where installed plugins are listed', async () => {
+    await using opened = await device.open({ at: 'plugins?view=installed' });
+    const { page } = opened;
+    const row = page.getByRole('region', { name: 'Installed here' }).getByRole('row', { name: /chime/ });
+    await row.getByRole('link', { name: 'chime' }).waitFor();
+    await page.getByRole('link', { name: 'Chimes' }).waitFor();
+    await row.getByRole('button', { name: 'Remove chime?' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove chime?' });
+    await dialog.getByText('its files are removed').waitFor();
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await confirm(device, page);
+    await page.getByText('Nothing was installed on this device.').waitFor();
+    await page.getByRole('link', { name: 'Chimes' }).waitFor({ state: 'detached' });
   });
 });

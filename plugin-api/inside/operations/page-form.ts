@@ -11,7 +11,21 @@ const MOST_TEXT = 1_000;
 const MOST_ITEMS = 32;
 /** Each browser gets the pages of all operations when it begins. */
 const MOST_BYTES = 16_384;
-const FORMATS = ['ago', 'when', 'time', 'ms', 'bytes', 'json', 'count', 'if', 'list', 'code', 'badge', 'word'];
+const FORMATS = [
+  'ago',
+  'when',
+  'time',
+  'ms',
+  'bytes',
+  'json',
+  'count',
+  'if',
+  'list',
+  'code',
+  'badge',
+  'word',
+  'plugin',
+];
 const FIELD = /\{([^{}:]+)(?::([^{}]*))?\}/g;
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
 

@@ -51,7 +51,7 @@ const words = new Set(sources.match(/\w[\w-]*/g));
 /** `text(\`${act}Says\`)` uses every key that ends so, `text(\`is${state}\`)` every key that begins so. */
 const ends = [...sources.matchAll(/\}(\w{2,})`/g)].map(([, end = '']) => end);
 const begins = [...sources.matchAll(/`(\w[\w-]+)\$\{/g)].map(([, begin = '']) => begin);
-const values = (text: string) => [...new Set(text.match(/\{[\w.:]+\}/g))].sort();
+const values = (text: string) => [...new Set(text.match(/\{[\w.:|]+\}/g))].sort();
 const flat = (rooms: Rooms) =>
   Object.entries(rooms).flatMap(([room, texts]) => Object.entries(texts).map(([key, text]) => ({ room, key, text })));
 

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { request } from '../core/api.ts';
 import type { Operation } from '../core/operation.ts';
+import { go } from '../core/route.ts';
 import { messageOf } from '../parts/ask.ts';
 import { Button, isQuiet, tellError } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
@@ -66,6 +67,8 @@ export function useActs(view: Drawn, operations: readonly Operation[]): Acts {
       .find((one) => one !== undefined);
     if (told !== undefined) tell(told);
     acted.value += 1;
+    // A change has a page of its own.
+    if (typeof answer.change === 'string') go('changes', [answer.change]);
   };
   const press = (action: PageAction, row: Row) => {
     if (action.fields === undefined && action.ask === undefined) return run(action, row, {});

@@ -1,6 +1,7 @@
 /** Values of a view as they are drawn: columns of a list, facts of one answer, badges. */
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
+import { link } from '../core/route.ts';
 import { session } from '../core/session.ts';
 import { Badge } from '../parts/frame.ts';
 import type { Column } from '../parts/table.ts';
@@ -34,6 +35,7 @@ export function drawn(view: Drawn, templates: readonly string[], scope: unknown)
 }
 
 function node({ levels }: Drawn, { text, value, format }: Piece): ComponentChildren {
+  if (format === 'plugin') return html`<a href=${link('plugins', [String(value)])}>${text}</a>`;
   if (format === 'code') return html`<code class="view-code">${text}</code>`;
   if (format !== 'badge') return text;
   const word = String(value);
