@@ -7,11 +7,13 @@ import {
   type PluginErrorKind,
 } from '../contract/errors.ts';
 import type { JsonSchema } from '../contract/json-schema.ts';
+import type { PageView } from '../contract/plugin-page.ts';
 import { serviceRef } from '../contract/service-ref.ts';
 import type { WHEN_ABORTED } from '../kits/lazy-abort.ts';
 import type { ActSubject } from './prompts.ts';
 
 export type { JsonSchema } from '../contract/json-schema.ts';
+export type { PageAction, PageView } from '../contract/plugin-page.ts';
 
 /** How an operation is seen over REST. Data only: documents are generated from it and it crosses process borders. */
 export interface RestBinding {
@@ -187,6 +189,8 @@ export interface Operation<P = unknown, R = unknown> {
    * JSON-RPC as well, is a command.
    */
   readonly cli?: CliView | readonly CliView[];
+  /** Its page in the browser, for an operation with REST `GET`. */
+  readonly page?: PageView;
   /** Errors of run(); codes of the gate are implied. A plugin's error bears the id of that plugin. */
   readonly errors: readonly OperationError[];
   /** The whole call; 30,000 if absent, and a caller may only shorten it. */

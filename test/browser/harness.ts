@@ -109,6 +109,8 @@ export class Device implements AsyncDisposable {
       context,
       complaints,
       [Symbol.asyncDispose]: async () => {
+        // A request that a test answers may be under way.
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
         await context.close();
         assert.deepEqual(complaints, [], 'the page complained');
       },

@@ -24,6 +24,10 @@ const packages = new Packages();
 after(() => packages[Symbol.dispose]());
 after(leakCheck());
 
+const page = (more: object, path = '/aardvark/page') => ({
+  rest: { method: 'GET', path },
+  page: { title: 'All', columns: ['id'], ...more },
+});
 /** What the hostile plugin adds, and why it is refused. */
 const TRIES: readonly (readonly [what: string, row: object, code: string, reason: RegExp])[] = [
   ['a name of the Core', { name: 'apps.list' }, 'OPERATION_CONFLICT', /begin with aardvark\..*`id: aardvark`/],
@@ -46,6 +50,21 @@ const TRIES: readonly (readonly [what: string, row: object, code: string, reason
   ['no errors', { errors: undefined }, 'OPERATION_CONFLICT', /errors is missing.*plugin aardvark/],
   ['a summary that is none', { summary: 7 }, 'OPERATION_CONFLICT', /summary is 7.*plugin aardvark/],
   ['many values', { description: 'x', result: { enum: 'MANY' } }, 'OPERATION_CONFLICT', /more than 10000 values/],
+  ['a page that calls the Core', page({ detail: 'apps.remove' }), 'OPERATION_CONFLICT', /may call aardvark\.\* alone/],
+  ['a page with strings of the Core', page({ words: 'shell' }), 'OPERATION_CONFLICT', /page has words/],
+  [
+    'a form by schemas of its own',
+    page({ edit: { operation: 'aardvark.set', member: 'value', schema: 'schema' } }),
+    'OPERATION_CONFLICT',
+    /page has edit/,
+  ],
+  ['a page without a title', page({ title: undefined }), 'OPERATION_CONFLICT', /page has no title/],
+  [
+    'a page of one row in the menu',
+    page({}, '/aardvark/page/:id'),
+    'OPERATION_CONFLICT',
+    /has a title for the menu, and \/aardvark\/page\/:id needs a row/,
+  ],
   ['functions', { result: { default: 'FUNCTION' } }, 'OPERATION_CONFLICT', /result\.default is a function/],
 ];
 

@@ -3,6 +3,8 @@
  * TypeError of ours.
  */
 import { CoreError, ERROR_CODES, type ServiceUser } from '../../index.ts';
+import type { Operation } from '../../services/operations.ts';
+import { wrongPage } from './page-form.ts';
 
 /** Undefined where it is good, else what is wrong: `its errors are missing`. */
 type Rule = (value: unknown) => string | undefined;
@@ -74,7 +76,13 @@ const OPERATION: Readonly<Record<string, readonly [needed: boolean, rule: Rule]>
 const STREAM: typeof OPERATION = { ...COMMON, direction: [true, oneOf('read', 'write', 'duplex')] };
 
 /** Both throw OPERATION_CONFLICT, with the plugin's name. */
-export const checkOperation = (given: unknown, user: ServiceUser | undefined): void => check(given, OPERATION, user);
+export function checkOperation(given: unknown, user: ServiceUser | undefined): void {
+  check(given, OPERATION, user);
+  const { name, page } = given as Operation;
+  const wrong = page === undefined ? undefined : wrongPage(given as Operation, user?.outside === true);
+  if (wrong)
+    throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${wrong} (plugin ${user.plugin})` : wrong });
+}
 export const checkStream = (given: unknown, user: ServiceUser | undefined): void => check(given, STREAM, user);
 
 function check(given: unknown, rules: typeof OPERATION, user: ServiceUser | undefined): void {

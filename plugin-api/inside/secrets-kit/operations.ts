@@ -6,6 +6,7 @@ import { exactly, STATE_ERRORS } from '../../kits/operation-kit/index.ts';
 import type { Apps } from '../../services/apps.ts';
 import type { Operation } from '../../services/operations.ts';
 import { checkName, checkScope, commandFor, LONGEST_NAME, LONGEST_SCOPE, notFound, ownScope, SHARED } from './names.ts';
+import { missingPage, secretsPage } from './page.ts';
 import type { References } from './references.ts';
 import type { Kept, SecretStore } from './store.ts';
 import type { VaultState } from './vault.ts';
@@ -189,6 +190,7 @@ export function secretOperations(reach: Reach): readonly Operation<never, unknow
       ['secrets'],
     ),
     access: ACCESS,
+    page: secretsPage,
     rest: { method: 'GET', path: '/secrets' },
     cli: {
       columns: ['scope', 'name', ['SET', '{setAt:date}'], ['BY', '{setBy}'], ['LAST READ', '{readAt:date}'], 'reads'],
@@ -218,6 +220,7 @@ export function secretOperations(reach: Reach): readonly Operation<never, unknow
       },
     }),
     capability: CAPABILITY,
+    page: missingPage,
     rest: { method: 'GET', path: '/secrets/missing' },
     cli: { columns: ['plugin', 'name', ['SET IT WITH', '{command}']], empty: 'all that configurations name is set' },
     errors: ['SECRETS_LOCKED'],

@@ -7,6 +7,7 @@ import type { JsonSchema, Operation } from '@device-core/plugin-api/services/ope
 import type { Changing, StoreView } from '../shared/package-store/offer.ts';
 import { Installation } from './installation.ts';
 import type { InstallRequest, Running } from './outcome.ts';
+import { installedPage } from './page.ts';
 import type { Probation } from './probation.ts';
 import { rollbackMaker } from './rollback.ts';
 import type { PluginStore } from './store.ts';
@@ -135,6 +136,7 @@ export function storeOperations(
         disabled: { type: 'array', items: ID, description: 'plugins of the SKU that are switched off' },
       },
     },
+    page: installedPage,
     rest: { method: 'GET', path: '/plugins/installed' },
     errors: [],
     async run() {

@@ -24,6 +24,7 @@ const SHORT_LIST = {
           plugin: { type: 'string' },
           method: { enum: ['GET', 'POST', 'PUT', 'DELETE'] },
           path: { type: 'string' },
+          page: { type: 'object', description: 'how it is seen as a page' },
         },
       },
     },
@@ -93,11 +94,11 @@ export function discoveryOperations(
   ];
 }
 
-const inShort = ({ name, summary, plugin, rest }: OperationInfo) => ({
+const inShort = ({ name, summary, plugin, rest, page }: OperationInfo) => ({
   name,
   summary,
   ...(rest && { method: rest.method, path: rest.path }),
-  ...maybe({ plugin }),
+  ...maybe({ plugin, page }),
 });
 
 /** The table's list is the same array until the table changes, and so is its document. */

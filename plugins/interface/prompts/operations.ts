@@ -6,6 +6,7 @@ import type { JsonSchema, Operation } from '@device-core/plugin-api/services/ope
 import type { Prompt, PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Board } from './board.ts';
 import type { KeptAnswers } from './kept-answers.ts';
+import { consentsPage } from './page.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };
@@ -104,6 +105,7 @@ export function promptOperations(board: Board, answers: KeptAnswers): readonly O
     access: ACCESS,
     params: exactly({}),
     result: { type: 'object', required: ['consents'], properties: { consents: { type: 'array', items: CONSENT } } },
+    page: consentsPage,
     rest: { method: 'GET', path: '/consents' },
     cli: {
       aliases: ['consents'],

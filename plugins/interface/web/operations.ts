@@ -4,6 +4,8 @@ import type { HttpServer } from '@device-core/plugin-api/inside/services/http-se
 import type { Sessions } from '@device-core/plugin-api/inside/services/sessions';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 
+import { sessionsPage } from './sessions-page.ts';
+
 const ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9_-]{12}$' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 60 };
 const ROLE: JsonSchema = { enum: ['viewer', 'operator'] };
@@ -108,6 +110,7 @@ export function operationsOf(
       params: object([], {}),
       result: object(['sessions'], { sessions: { type: 'array', items: LISTED } }),
       access: ACCESS,
+      page: sessionsPage,
       rest: { method: 'GET', path: '/sessions' },
       cli: {
         command: 'web sessions',

@@ -3,6 +3,7 @@ import { type CallContext, type Capabilities, type CapabilityId, CoreError, call
 import { CHANGE_STATES, type ChangeInfo, type Changes } from '@device-core/plugin-api/inside/services/changes';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import { changesPage } from './page.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
 const TIME: JsonSchema = { type: 'integer', description: 'milliseconds since the Unix epoch' };
@@ -53,6 +54,7 @@ export function changeOperations(service: Changes, capabilities: Capabilities): 
     description: 'Those that the caller began, and those of kinds whose capability it holds. The newest first.',
     params: { type: 'object' },
     result: { type: 'object', required: ['changes'], properties: { changes: { type: 'array', items: CHANGE } } },
+    page: changesPage,
     rest: { method: 'GET', path: '/changes' },
     cli: {
       aliases: ['changes'],

@@ -11,6 +11,7 @@ import { UPDATE_STATES } from '@device-core/plugin-api/inside/services/updates';
 import { base64Schema, bytesOf, exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import { LONGEST_MS } from './leases.ts';
+import { historyPage } from './page.ts';
 import type { Parts } from './parts.ts';
 import { STATUS_COLUMNS } from './status-columns.ts';
 import type { Updater } from './updater.ts';
@@ -337,6 +338,7 @@ export function updateOperations(
       columns: [['AT', '{at:when}'], 'state', 'version', ['INSTEAD OF', '{from}'], 'slot', 'by', 'reason'],
       empty: 'there was no update yet',
     },
+    page: historyPage,
     rest: { method: 'GET', path: '/update/history' },
     errors: [],
     run: async ({ limit }) => ({ history: await history.last(limit) }),

@@ -3,6 +3,7 @@ import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { ConfigScope } from '@device-core/plugin-api/services/config';
 import type { FlagTold } from '@device-core/plugin-api/services/flags';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import { flagsPage } from './page.ts';
 import type { FlagValues } from './values.ts';
 
 const NAME: JsonSchema = {
@@ -69,6 +70,7 @@ export function flagOperations(
       columns: ['name', ['VALUE', '{value:json}'], 'source', ['DECLARED BY', '{declaredBy}'], 'description'],
       empty: 'no flag is declared',
     },
+    page: flagsPage,
     rest: { method: 'GET', path: '/flags' },
     errors: ['APP_NOT_FOUND'],
     run: async (view) => ({ flags: await values.list(await scopeOf(view)) }),

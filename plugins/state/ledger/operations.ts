@@ -1,6 +1,7 @@
 import type { DepartureLine, DepartureSum, DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
+import { ledgerPage, sumsPage } from './page.ts';
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 256 };
 const DEPARTURE: JsonSchema = exactly(
@@ -41,6 +42,7 @@ export function ledgerOperations(departures: DeparturesLedger): readonly Operati
       columns: [['WHEN', '{at:date}'], 'part', 'for', 'to', 'what', 'bytes'],
       empty: 'nothing left the device',
     },
+    page: ledgerPage,
     rest: { method: 'GET', path: '/ledger' },
     errors: [],
     run: async ({ limit = 20, ...query }) => ({ departures: await departures.list({ ...query, limit }) }),
@@ -53,6 +55,7 @@ export function ledgerOperations(departures: DeparturesLedger): readonly Operati
     result: exactly({ sums: { type: 'array', items: SUM } }),
     capability: 'system.logs',
     cli: { columns: ['for', 'to', 'count', 'bytes'], empty: 'nothing left the device' },
+    page: sumsPage,
     rest: { method: 'GET', path: '/ledger/sums' },
     errors: [],
     run: async () => ({ sums: await departures.sums() }),

@@ -2,6 +2,7 @@ import type { QueueState } from '@device-core/plugin-api/inside/services/outbox'
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Outboxes } from './outboxes.ts';
+import { outboxPage } from './page.ts';
 
 const ID: JsonSchema = { type: 'string', pattern: '^[a-z][a-z0-9-]{0,31}$' };
 const COUNT: JsonSchema = { type: 'integer', minimum: 0 };
@@ -36,6 +37,7 @@ export function outboxOperations(outboxes: Outboxes): readonly Operation<never, 
       ],
       empty: 'nothing sends by a queue',
     },
+    page: outboxPage,
     rest: { method: 'GET', path: '/outbox' },
     errors: [],
     run: async () => ({ queues: outboxes.states() }),

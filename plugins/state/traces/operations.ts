@@ -2,6 +2,7 @@ import { CoreError, maybe } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { Span } from '@device-core/plugin-api/tracing';
+import { tracePage, tracesPage } from './page.ts';
 import type { Dropped, KeptTrace, Reason, TraceStore } from './store.ts';
 import { tenths } from './tidy.ts';
 import { treeOf } from './tree.ts';
@@ -87,6 +88,7 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
       hide: ['dropped'],
       empty: 'no trace is kept: nothing was slow, failed or sampled',
     },
+    page: tracesPage,
     rest: { method: 'GET', path: '/traces' },
     errors: [],
     run: async ({ limit: most = 20, why, name }) => {
@@ -135,6 +137,7 @@ export function traceOperations(store: TraceStore, limit: number): readonly Oper
         ],
       },
     ],
+    page: tracePage,
     rest: { method: 'GET', path: '/traces/:id' },
     errors: ['TRACE_NOT_FOUND'],
     run: async ({ id }) => {

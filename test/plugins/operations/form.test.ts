@@ -111,6 +111,7 @@ describe('an operation', () => {
       'timeoutMs',
       'sensitive',
       'cli',
+      'page',
     ];
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...members), fc.anything(), async (member, value) => {

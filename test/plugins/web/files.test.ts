@@ -20,6 +20,7 @@ interface Row {
   readonly needs?: string;
   readonly hidden?: boolean;
   readonly entries?: boolean;
+  readonly view?: string;
 }
 const pagesOf = (index: string): readonly Row[] => JSON.parse(/id="pages">([^<]*)</.exec(index)![1]!);
 
@@ -46,8 +47,8 @@ test('all files that the start page and its modules name are there', async () =>
   };
   const index = await text('');
   for (const [, path = ''] of index.matchAll(/(?:src|href)="\/ui\/([^"]*)"/g)) await look(path);
-  for (const { id, entries } of pagesOf(index)) {
-    await look(`pages/${id}/page.ts`);
+  for (const { id, entries, view } of pagesOf(index)) {
+    await look(view === undefined ? `pages/${id}/page.ts` : 'view/page.ts');
     if (entries) await look(`pages/${id}/entries.ts`);
   }
   assert.ok(seen.has('main.ts') && seen.has('lib/preact.js'), [...seen].join(' '));
@@ -71,7 +72,7 @@ describe('a page registers itself by its page.json', async () => {
   });
   for (const row of rows)
     test(row.id, () => {
-      const { id, section, icon, entries, hidden, needs, place, ...others } = row;
+      const { id, section, icon, entries, hidden, needs, place, view, ...others } = row;
       assert.ok(['device', 'build', 'admin'].includes(section));
       assert.match(icons, new RegExp(`^  ${icon}:`, 'm'));
       assert.ok(
@@ -79,7 +80,8 @@ describe('a page registers itself by its page.json', async () => {
         'a title in each language',
       );
       assert.equal(entries === true, existsSync(join(UI, `pages/${id}/entries.ts`)));
-      assert.ok(existsSync(join(UI, `pages/${id}/page.ts`)) && Number.isInteger(place));
+      assert.notEqual(existsSync(join(UI, `pages/${id}/page.ts`)), view !== undefined, 'a page.ts, or a view');
+      assert.ok(Number.isInteger(place));
       assert.ok(hidden === undefined || hidden === true);
       assert.match(needs ?? '/', /^\//);
       assert.deepEqual(others, {});

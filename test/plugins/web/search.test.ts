@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Entry, find, indexOf, slips, wordsOf } from '../../../plugins/interface/web/ui/core/search.ts';
-import { at, readOf, requestOf } from '../../../plugins/interface/web/ui/pages/extra/asking.ts';
 import { BOX, layout } from '../../../plugins/interface/web/ui/pages/plugins/layout.ts';
+import { at, readOf, requestOf } from '../../../plugins/interface/web/ui/view/asking.ts';
 import { ANY_CHARACTER } from '../../fixtures/any-text.ts';
 import { runs } from '../../fixtures/runs.ts';
 

@@ -135,18 +135,6 @@ export interface Answers {
     }[];
     readonly report: { readonly at: number; readonly ms: number; readonly frames: number; readonly cpuMs: number };
   };
-  readonly 'ledger.list': {
-    readonly departures: readonly {
-      readonly id: string;
-      readonly at: number;
-      readonly part: string;
-      readonly for: string;
-      readonly to: string;
-      readonly what: string;
-      readonly bytes?: number;
-      readonly details?: Readonly<Record<string, unknown>>;
-    }[];
-  };
   readonly 'logs.lastStart': {
     readonly lastStart: null | {
       readonly ts?: number;
@@ -162,18 +150,6 @@ export interface Answers {
         readonly fields?: Readonly<Record<string, unknown>>;
       }[];
     };
-  };
-  readonly 'outbox.list': {
-    readonly queues: readonly {
-      readonly id: string;
-      readonly to: string;
-      readonly waiting: number;
-      readonly bytes: number;
-      readonly sent: number;
-      readonly lost: number;
-      readonly oldestAt?: number;
-      readonly trouble?: { readonly reason: string; readonly nextAt: number };
-    }[];
   };
   readonly 'plugins.list': {
     readonly plugins: readonly {
@@ -282,32 +258,7 @@ export interface Answers {
       readonly until: number;
     }[];
   };
-  readonly 'secrets.list': {
-    readonly secrets: readonly {
-      readonly scope: string;
-      readonly name: string;
-      readonly setAt: number;
-      readonly setBy: string;
-      readonly readAt?: number;
-      readonly reads: number;
-    }[];
-    readonly locked?: string;
-    readonly state?: "locked" | "failed";
-  };
-  readonly 'secrets.missing': { readonly missing: readonly { readonly plugin: string; readonly name: string; readonly command: string }[] };
   readonly 'sessions.code': { readonly code: string; readonly until: number; readonly pages: readonly string[] };
-  readonly 'sessions.list': {
-    readonly sessions: readonly {
-      readonly kind: "tab" | "browser";
-      readonly id: string;
-      readonly name: string;
-      readonly role: "viewer" | "operator";
-      readonly since: number;
-      readonly lastUsed: number;
-      readonly until: number;
-      readonly browser?: string;
-    }[];
-  };
   readonly 'system.health': {
     readonly ok: boolean;
     readonly status: "ok" | "degraded" | "failed";
@@ -364,56 +315,6 @@ export interface Answers {
       readonly lost: number;
       readonly oldestAt?: number;
       readonly trouble?: { readonly reason: string; readonly nextAt: number };
-    }[];
-  };
-  readonly 'traces.get': {
-    readonly id: string;
-    readonly at: number;
-    readonly ms: number;
-    readonly why: "failed" | "slow" | "sampled";
-    readonly name: string;
-    readonly error?: string;
-    readonly left?: number;
-    readonly spans: readonly {
-      readonly id: string;
-      readonly parent?: string;
-      readonly name: string;
-      readonly tree: string;
-      readonly start: number;
-      readonly ms: number;
-      readonly error?: string;
-      readonly attributes?: Readonly<Record<string, unknown>>;
-      readonly link?: { readonly traceId: string; readonly spanId: string };
-    }[];
-  };
-  readonly 'traces.list': {
-    readonly traces: readonly {
-      readonly id: string;
-      readonly at: number;
-      readonly ms: number;
-      readonly why: "failed" | "slow" | "sampled";
-      readonly name: string;
-      readonly error?: string;
-      readonly spans: number;
-    }[];
-    readonly dropped: {
-      readonly traces: number;
-      readonly spans: number;
-      readonly waiting: number;
-      readonly invalid: number;
-      readonly lost: number;
-    };
-  };
-  readonly 'update.history': {
-    readonly history: readonly {
-      readonly at: number;
-      readonly state: string;
-      readonly version?: string;
-      readonly image?: string;
-      readonly from?: string;
-      readonly slot?: string;
-      readonly reason?: string;
-      readonly by?: string;
     }[];
   };
   readonly 'update.status': {

@@ -67,6 +67,12 @@ export function catalogue<R extends keyof Rooms>(room: R) {
   };
 }
 
+/** The string of a room as it stands; undefined where there is none. */
+export function stringOf(room: string, key: string): string | undefined {
+  const strings = texts[language.value]?.[room as keyof Rooms] as Readonly<Record<string, string>> | undefined;
+  return strings !== undefined && Object.hasOwn(strings, key) ? strings[key] : undefined;
+}
+
 /** Text that is not of this page, for all languages or for each. */
 export type Words = string | { readonly en: string; readonly de?: string; readonly fr?: string };
 export const said = (words: Words): string => (typeof words === 'string' ? words : (words[language.value] ?? words.en));

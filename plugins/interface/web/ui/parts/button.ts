@@ -37,9 +37,13 @@ export function Button(props: ButtonProps) {
   return html`<button class=${`button ${props.kind ?? 'normal'}`} type=${props.type ?? 'button'} disabled=${(props.disabled ?? false) || busy || viewer} aria-busy=${busy} aria-label=${props.label} title=${viewer ? common('viewer') : props.label} aria-pressed=${props.pressed} aria-expanded=${props.expanded} onClick=${press}>${props.icon && html`<${Icon} name=${props.icon} size=${18} />`}${props.children}</button>`;
 }
 
+/** The shell said so already. */
+export const isQuiet = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === 'CONFIRMATION_REQUIRED' || error.code === 'UNAUTHENTICATED');
+
 /** For whatever failed and has no better place to say so. */
 export function tellError(error: unknown): void {
-  if (error instanceof ApiError && (error.code === 'CONFIRMATION_REQUIRED' || error.code === 'UNAUTHENTICATED')) return;
+  if (isQuiet(error)) return;
   tell(error instanceof Error ? error.message : `${common('failed')}: ${error}`, 'error');
 }
 

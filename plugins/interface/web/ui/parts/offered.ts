@@ -1,14 +1,13 @@
 /** Which REST paths this device has, `/display`, `/plugins/:id`: a SKU may lack some, and plugins come and go. */
+
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { away, type Item } from '../core/live.ts';
+import type { Operation } from '../core/operation.ts';
 import { askFailedAgain, useAsk, useEvents } from './ask.ts';
 
-interface Operations {
-  readonly operations: readonly { readonly path?: string }[];
-}
-
-/** Undefined until it is known. */
+/** Both are undefined until they are known. */
+export const operations = signal<readonly Operation[] | undefined>(undefined);
 export const offered = signal<ReadonlySet<string> | undefined>(undefined);
 /** The last events of plugins that came or went; what depends on them is asked again. */
 export const pluginsChanged = signal<readonly Item[] | undefined>(undefined);
@@ -19,7 +18,7 @@ const GONE_MS = 5_000;
 
 /** Keeps the above true, as long as the shell is there. */
 export function useOfferedKept(): void {
-  const { data, reload } = useAsk<Operations>('/operations');
+  const { data, reload } = useAsk<{ readonly operations: readonly Operation[] }>('/operations');
   useEvents(
     ['plugin.state', 'plugin.changed'],
     (items) => {
@@ -42,6 +41,8 @@ export function useOfferedKept(): void {
     const kept = [...(offered.peek() ?? [])].filter((path) => now - (since.get(path) ?? now) < GONE_MS);
     const shown = new Set([...kept, ...there]);
     for (const path of since.keys()) if (!shown.has(path)) since.delete(path);
+    const stays = ({ path = '' }: Operation) => !there.has(path) && shown.has(path);
+    operations.value = [...data.operations, ...(operations.peek() ?? []).filter(stays)];
     show(shown);
     if (since.size === 0) return;
     const timer = setTimeout(reload, GONE_MS);

@@ -9,7 +9,7 @@ export interface Column<T> {
   /** Numbers stand at the right. */
   readonly number?: boolean;
   /** Makes the column sortable by a click on its title. */
-  readonly by?: (row: T) => string | number;
+  readonly by?: ((row: T) => string | number) | undefined;
 }
 
 /** A table that is a list of cards on a narrow screen. At most `most` rows are drawn until the reader asks for more. */
@@ -72,7 +72,9 @@ export function LongList<T>(props: {
     else if (went > 0) box.current.scrollTop -= went * props.height;
   }, [props.items, props.follow, props.gone]);
   const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    // A list that has just gone may still be told of a scroll.
+    if (box.current === null) return;
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
     // Only who goes up leaves the end: a box that becomes smaller has its end elsewhere, too.
     if (scrollTop + clientHeight >= scrollHeight - props.height) atEnd.current = true;
     else if (scrollTop < top) atEnd.current = false;

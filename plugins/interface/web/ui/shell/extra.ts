@@ -4,7 +4,7 @@ import { link, route } from '../core/route.ts';
 import { said, type Words } from '../core/text.ts';
 import { useAsk } from '../parts/ask.ts';
 import { Icon } from '../parts/icon.ts';
-import { pluginsChanged } from '../parts/offered.ts';
+import { operations, pluginsChanged } from '../parts/offered.ts';
 
 interface PageOf {
   readonly plugin: string;
@@ -20,8 +20,11 @@ export function Extra() {
     if (changes !== undefined) reload(changes);
   }, [changes]);
   const { page, rest } = route.value;
-  const here = page === 'extra' ? rest.join('/') : undefined;
-  return (data?.pages ?? []).map(
+  const here = page === 'extra' ? rest.slice(0, 2).join('/') : undefined;
+  const beside = (operations.value ?? []).flatMap(({ plugin, name, page: view }) =>
+    plugin !== undefined && view?.title !== undefined ? [{ plugin, id: name, title: view.title }] : [],
+  );
+  return [...(data?.pages ?? []), ...beside].map(
     ({ plugin, id, title }) =>
       html`<li key=${`${plugin}/${id}`}><a href=${link('extra', [plugin, id])} title=${plugin} aria-current=${here === `${plugin}/${id}` ? 'page' : undefined}><${Icon} name="sheet" />${said(title)}</a></li>`,
   );

@@ -17,6 +17,8 @@ export interface PageEntry {
   readonly needs?: string;
   /** Only links lead to it. */
   readonly hidden?: true;
+  /** The page is the view of this operation, without a page.ts of its own. */
+  readonly view?: string;
   /** `entries.ts` says what the search finds on it. */
   readonly entries?: true;
 }
@@ -24,8 +26,13 @@ export interface PageEntry {
 export const PAGES: readonly PageEntry[] = JSON.parse(document.getElementById('pages')!.textContent!);
 export const titleOf = ({ id }: PageEntry): string => words(id);
 /** Files of a page are fetched when it is opened. */
-export const load = ({ id }: PageEntry): Promise<{ readonly Page: FunctionComponent<PageProps> }> =>
-  withText(id, import(`../pages/${id}/page.ts`));
+export const load = ({ id, view }: PageEntry): Promise<{ readonly Page: FunctionComponent<PageProps> }> =>
+  withText(
+    id,
+    view === undefined
+      ? import(`../pages/${id}/page.ts`)
+      : import('../view/page.ts').then(({ pageOf }) => ({ Page: pageOf(id, view) })),
+  );
 export const entriesOf = ({ id }: PageEntry): Promise<{ readonly entries: Entries }> =>
   withText(id, import(`../pages/${id}/entries.ts`));
 

@@ -5,7 +5,7 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
-import { agoText, datedText, whenText } from '../../core/format.ts';
+import { agoText, datedText } from '../../core/format.ts';
 import { link } from '../../core/route.ts';
 import { useAsk, useEvents } from '../../parts/ask.ts';
 import { Button, Copy } from '../../parts/button.ts';
@@ -13,23 +13,21 @@ import { Dialog } from '../../parts/dialog.ts';
 import { Answer, Card, Empty } from '../../parts/frame.ts';
 import { RightText } from '../../parts/right.ts';
 import { clean } from '../../parts/said.ts';
-import { Table } from '../../parts/table.ts';
 import { common } from '../../parts/text.ts';
 import { tell } from '../../parts/toast.ts';
+import { View } from '../../view/view.ts';
 import { Verdict } from './claims.ts';
-import type { Ask, Consent, Description, Uses } from './shapes.ts';
+import type { Ask, Description, Uses } from './shapes.ts';
 import { text } from './text.ts';
 
 export function Grants({ id }: { id: string }) {
   const path = `/apps/${encodeURIComponent(id)}`;
   const described = useAsk<Description>(`${path}/description`);
   const uses = useAsk<Uses>(`${path}/uses`);
-  const consents = useAsk<{ readonly consents: readonly Consent[] }>('/consents');
   const [taking, setTaking] = useState<Ask | undefined>(undefined);
   const again = () => {
     described.reload();
     uses.reload();
-    consents.reload();
   };
   useEvents(['prompt.state', 'app.state', 'system.refused'], again, 500);
   const change = async (verb: 'grant' | 'revoke', capability: string) => {
@@ -38,13 +36,12 @@ export function Grants({ id }: { id: string }) {
     tell(text(verb === 'grant' ? 'granted_' : 'revoked_', { capability }));
     again();
   };
-  const kept = (consents.data?.consents ?? []).filter(({ app }) => app === id);
   return html`<${Answer} of=${described}>${({ asks }: Description) =>
     html`<${Card} title=${text('capabilities')}>${
       asks.length === 0
         ? html`<${Empty} icon="lock" title=${text('asksNothing')} />`
         : html`<ul class="apps-grants">${asks.map((ask) => html`<li key=${`${ask.capability} ${String(ask.params?.ports)}`}><${Grant} id=${id} ask=${ask} uses=${uses.data} give=${() => change('grant', ask.capability)} take=${() => setTaking(ask)} /></li>`)}</ul>`
-    }<//>`}<//>${taking && html`<${Dialog} title=${text('takeTitle', { capability: taking.capability })} onClose=${() => setTaking(undefined)} actions=${html`<${Button} onClick=${() => setTaking(undefined)}>${common('cancel')}<//><${Button} kind="danger" writes onClick=${() => change('revoke', taking.capability)}>${text('takeBack')}<//>`}><p>${text('takeText')}</p><//>`}<${Refused} id=${id} uses=${uses.data} /><${Answers} kept=${kept} />`;
+    }<//>`}<//>${taking && html`<${Dialog} title=${text('takeTitle', { capability: taking.capability })} onClose=${() => setTaking(undefined)} actions=${html`<${Button} onClick=${() => setTaking(undefined)}>${common('cancel')}<//><${Button} kind="danger" writes onClick=${() => change('revoke', taking.capability)}>${text('takeBack')}<//>`}><p>${text('takeText')}</p><//>`}<${Refused} id=${id} uses=${uses.data} /><${View} of="consents.list" base=${['apps']} only=${{ app: [id] }} />`;
 }
 
 function Grant({
@@ -75,25 +72,6 @@ function Grant({
 function Refused({ id, uses }: { id: string; uses: Uses | undefined }) {
   if (uses === undefined || uses.refused.length === 0) return null;
   return html`<${Card} title=${text('refused')} aside=${html`<a href=${link('denials', [], { of: id })}>${text('whyRefused')}</a>`}><ul class="apps-refused">${uses.refused.slice(0, 20).map(({ capability, ts, count }) => html`<li key=${capability}><code>${clean(capability)}</code> <span class="note">${text('times', { n: count })}, ${agoText(ts)}</span></li>`)}</ul><//>`;
-}
-
-function Answers({ kept }: { kept: readonly Consent[] }) {
-  const columns = [
-    {
-      title: text('capability'),
-      cell: ({ capability, params }: Consent) =>
-        html`<code>${clean(capability)}${params?.ports && `: ${params.ports.join(', ')}`}</code>`,
-    },
-    {
-      title: text('answer'),
-      cell: ({ allowed }: Consent) => html`<${Verdict} of=${allowed ? 'granted' : 'denied'} />`,
-    },
-    { title: text('by'), cell: ({ by }: Consent) => clean(by) },
-    { title: text('when'), cell: ({ at }: Consent) => whenText(at) },
-    { title: text('version'), cell: ({ version }: Consent) => clean(version) },
-  ];
-  if (kept.length === 0) return html`<p class="note">${text('noAnswers')}</p>`;
-  return html`<${Card} title=${text('answers')}><p class="note">${text('answersLead')}</p><${Table} label=${text('answers')} columns=${columns} rows=${kept} rowKey=${({ capability, params }: Consent) => `${capability} ${String(params?.ports)}`} /><//>`;
 }
 
 const isWithin = (outer: string, one: string): boolean =>

@@ -63,16 +63,6 @@ export interface Uses {
 
 export type Prompt = Answers['prompts.list']['prompts'][number];
 
-export interface Consent {
-  readonly app: string;
-  readonly capability: string;
-  readonly params?: { readonly ports?: readonly number[] };
-  readonly allowed: boolean;
-  readonly by: string;
-  readonly at: number;
-  readonly version: string;
-}
-
 export interface Difference {
   readonly app: string;
   readonly version: string;

@@ -6,6 +6,7 @@ import { Answer, Badge, Card, Facts } from '../../parts/frame.ts';
 import { Icon } from '../../parts/icon.ts';
 import type { Level } from '../../parts/level.ts';
 import { clean } from '../../parts/said.ts';
+import { sayIn } from '../../view/text.ts';
 import type { Change, ChangeState } from './shapes.ts';
 import { text } from './text.ts';
 
@@ -37,7 +38,7 @@ export function ChangeView({ of }: { of: Asked<Change> }) {
 }
 
 function Steps({ change: { steps, progress } }: { change: Change }) {
-  return html`<progress class="change-meter" max=${Math.max(1, progress.of)} value=${progress.done} aria-label=${text('progress', { done: progress.done, of: progress.of })}></progress><ol class="change-steps">${steps.map(({ name, summary, state }) => html`<li key=${name} class=${state} aria-current=${state === 'doing' || state === 'undoing' ? 'step' : undefined}><span class="change-mark" aria-hidden="true">${state === 'done' ? html`<${Icon} name="check" size=${14} />` : state === 'failed' ? html`<${Icon} name="close" size=${14} />` : state === 'undone' ? html`<${Icon} name="undo" size=${14} />` : null}</span><span>${clean(summary)}</span><span class="note">${text(state)}</span></li>`)}</ol>${progress.note && html`<p class="note">${clean(progress.note)}</p>`}`;
+  return html`<progress class="change-meter" max=${Math.max(1, progress.of)} value=${progress.done} aria-label=${sayIn('pages/changes')('progress', { progress })}></progress><ol class="change-steps">${steps.map(({ name, summary, state }) => html`<li key=${name} class=${state} aria-current=${state === 'doing' || state === 'undoing' ? 'step' : undefined}><span class="change-mark" aria-hidden="true">${state === 'done' ? html`<${Icon} name="check" size=${14} />` : state === 'failed' ? html`<${Icon} name="close" size=${14} />` : state === 'undone' ? html`<${Icon} name="undo" size=${14} />` : null}</span><span>${clean(summary)}</span><span class="note">${text(state)}</span></li>`)}</ol>${progress.note && html`<p class="note">${clean(progress.note)}</p>`}`;
 }
 
 /** Why it failed, and what was taken back. */

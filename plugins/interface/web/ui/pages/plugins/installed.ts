@@ -1,92 +1,31 @@
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
-import { agoText } from '../../core/format.ts';
-import { go, link } from '../../core/route.ts';
-import { useAsk, useEvents } from '../../parts/ask.ts';
+import { go } from '../../core/route.ts';
+import { useAsk } from '../../parts/ask.ts';
 import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { TextField } from '../../parts/field.ts';
-import { Answer, Badge, Card, Facts } from '../../parts/frame.ts';
-import { Table } from '../../parts/table.ts';
+import { Card, Facts } from '../../parts/frame.ts';
 import { common } from '../../parts/text.ts';
-import { tell } from '../../parts/toast.ts';
+import type { PageView } from '../../view/shapes.ts';
+import { View } from '../../view/view.ts';
 import { text } from './text.ts';
 
-interface InstalledPlugin {
-  readonly id: string;
-  readonly version: string;
-  readonly state: 'probation' | 'good';
-  readonly isolation: string;
-  readonly enabled: boolean;
-  readonly installedAt: number;
-  readonly probationEndsAt?: number;
-  readonly lastGood?: { readonly version?: string };
-  readonly former?: { readonly version?: string };
-  readonly running?: { readonly version: string; readonly state: string; readonly reason?: string };
-}
-
-interface RolledBack {
-  readonly id: string;
-  readonly version: string;
-  readonly reason: string;
-  readonly at: number;
-}
-
-interface Listing {
-  readonly plugins: readonly InstalledPlugin[];
-  readonly rolledBack: readonly RolledBack[];
-  readonly disabled: readonly string[];
-}
+const BACK: Partial<PageView> = {
+  heading: 'rolledBack',
+  rows: 'rolledBack',
+  marks: [],
+  actions: [],
+  columns: [['plugin', '{id}'], 'version', ['whyBack', '{reason}'], ['when', '{at:ago}']],
+  empty: 'noneBack',
+};
 
 /** Plugins installed on this device, and failed ones with the reason. */
 export function Installed() {
-  const listing = useAsk<Listing>('/plugins/installed');
-  useEvents(['plugin.state', 'plugin.changed', 'change.state'], listing.reload);
-  return html`<${Answer} of=${listing}>${(data: Listing) => html`<${Mine} plugins=${data.plugins} onDone=${listing.reload} /><${Back} rolledBack=${data.rolledBack} />${data.disabled.length > 0 && html`<${Off} ids=${data.disabled} onDone=${listing.reload} />`}<${Install} />`}<//>`;
-}
-
-function Mine({ plugins, onDone }: { plugins: readonly InstalledPlugin[]; onDone: () => void }) {
-  const [removing, setRemoving] = useState<string | undefined>(undefined);
-  const back = async (id: string) => {
-    const { change } = await api.post<{ readonly change: string }>(`/plugins/${id}/rollback`);
-    go('changes', [change]);
-  };
-  const remove = async (id: string) => {
-    await api.post(`/plugins/${id}/remove`);
-    setRemoving(undefined);
-    tell(text('removed', { id }));
-    onDone();
-  };
-  const columns = [
-    { title: text('plugin'), cell: ({ id }: InstalledPlugin) => html`<a href=${link('plugins', [id])}>${id}</a>` },
-    { title: text('version'), cell: ({ version }: InstalledPlugin) => version },
-    {
-      title: text('state'),
-      cell: ({ state, probationEndsAt, enabled }: InstalledPlugin) =>
-        html`<${Badge} level=${!enabled ? 'quiet' : state === 'good' ? 'okay' : 'info'}>${!enabled ? text('switchedOff') : text(state)}<//>${probationEndsAt !== undefined && html` <span class="note">${text('provenIn', { when: agoText(probationEndsAt) })}</span>`}`,
-    },
-    { title: text('since'), cell: ({ installedAt }: InstalledPlugin) => agoText(installedAt) },
-    {
-      title: text('do'),
-      cell: ({ id, former, lastGood }: InstalledPlugin) =>
-        html`<span class="row">${(former ?? lastGood) && html`<${Button} icon="undo" writes onClick=${() => back(id)}>${text('backTo', { version: (former ?? lastGood)?.version ?? '' })}<//>`}<${Button} kind="danger" writes onClick=${() => setRemoving(id)}>${common('remove')}<//></span>`,
-    },
-  ];
-  const sure =
-    removing !== undefined &&
-    html`<${Dialog} title=${text('removeSure', { id: removing })} onClose=${() => setRemoving(undefined)} actions=${html`<${Button} onClick=${() => setRemoving(undefined)}>${common('cancel')}<//><${Button} kind="danger" writes onClick=${() => remove(removing)}>${common('remove')}<//>`}><p>${text('removeLead')}</p><//>`;
-  return html`<${Card} title=${text('installed')}><${Table} label=${text('installed')} columns=${columns} rows=${plugins} rowKey=${({ id }: InstalledPlugin) => id} empty=${text('noneInstalled')} /><//>${sure}`;
-}
-
-function Back({ rolledBack }: { rolledBack: readonly RolledBack[] }) {
-  const columns = [
-    { title: text('plugin'), cell: ({ id }: RolledBack) => id },
-    { title: text('version'), cell: ({ version }: RolledBack) => version },
-    { title: text('whyBack'), cell: ({ reason }: RolledBack) => reason },
-    { title: text('when'), cell: ({ at }: RolledBack) => agoText(at) },
-  ];
-  return html`<${Card} title=${text('rolledBack')}><${Table} label=${text('rolledBack')} columns=${columns} rows=${rolledBack} rowKey=${({ id }: RolledBack) => id} empty=${text('noneBack')} /><//>`;
+  const { data, reload } = useAsk<{ readonly disabled: readonly string[] }>('/plugins/installed');
+  const base = ['plugins'];
+  return html`<${View} of="plugins.installed" base=${base} /><${View} of="plugins.installed" base=${base} more=${BACK} />${data && data.disabled.length > 0 && html`<${Off} ids=${data.disabled} onDone=${reload} />`}<${Install} />`;
 }
 
 function Off({ ids, onDone }: { ids: readonly string[]; onDone: () => void }) {

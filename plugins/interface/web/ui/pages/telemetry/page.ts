@@ -8,10 +8,9 @@ import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { Choice } from '../../parts/field.ts';
 import { Answer, Badge, Card, Facts, Head } from '../../parts/frame.ts';
-import { offered } from '../../parts/offered.ts';
 import { clean } from '../../parts/said.ts';
-import { Table } from '../../parts/table.ts';
-import type { Departure, Level, Next, Queue, Status } from './shapes.ts';
+import { View } from '../../view/view.ts';
+import type { Level, Next, Status } from './shapes.ts';
 import { text } from './text.ts';
 
 /** Characters of a push that are drawn: a browser has no use for a megabyte of them. */
@@ -19,9 +18,8 @@ const MOST = 65_536;
 
 export function Page() {
   const status = useAsk<Status>('/telemetry');
-  const paths = offered.value;
   useEvents(['telemetry.consent'], status.reload);
-  return html`<${Head} title=${text('title')} lead=${text('lead')} /><${Answer} of=${status}>${(now: Status) => html`<${Consent} now=${now} again=${status.reload} /><${Push} key=${now.level} now=${now} />`}<//>${paths?.has('/outbox') && html`<${Waiting} />`}${paths?.has('/ledger') && html`<${Left} />`}`;
+  return html`<${Head} title=${text('title')} lead=${text('lead')} /><${Answer} of=${status}>${(now: Status) => html`<${Consent} now=${now} again=${status.reload} /><${Push} key=${now.level} now=${now} />`}<//><${View} of="outbox.list" base=${['telemetry']} /><${View} of="ledger.list" base=${['telemetry']} />`;
 }
 
 function Consent({ now, again }: { now: Status; again: () => void }) {
@@ -53,29 +51,4 @@ function Push({ now }: { now: Status }) {
     body !== undefined &&
     html`<h3>${title} <span class="note">${bytesText(new TextEncoder().encode(body).length)}</span></h3><pre tabindex="0" aria-label=${title} style=${{ maxHeight: '20rem', overflow: 'auto', whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>${clean(body.slice(0, MOST))}${body.length > MOST ? '…' : ''}</pre>`;
   return html`<${Card} title=${text('next')}><p class="note">${text('nextLead')}</p><${Choice} label=${text('level')} value=${level} options=${options} onChange=${setLevel} /><${Answer} of=${next}>${(shown: Next) => html`${shown.note !== undefined && html`<p>${clean(shown.note)}</p>`}${part(text('metrics'), shown.metrics)}${part(text('logs'), shown.logs)}`}<//><//>`;
-}
-
-function Waiting() {
-  const queues = useAsk<{ readonly queues: readonly Queue[] }>('/outbox');
-  const columns = [
-    { title: text('destination'), cell: ({ id, to }: Queue) => clean(`${id} · ${to}`) },
-    { title: text('waiting'), number: true, cell: ({ waiting }: Queue) => waiting },
-    { title: text('bytes'), number: true, cell: ({ bytes }: Queue) => bytesText(bytes) },
-    { title: text('sent'), number: true, cell: ({ sent }: Queue) => sent },
-    { title: text('lost'), number: true, cell: ({ lost }: Queue) => lost },
-    { title: text('trouble'), cell: ({ trouble }: Queue) => clean(trouble?.reason ?? '–') },
-  ];
-  return html`<${Card} title=${text('outbox')}><${Answer} of=${queues}>${(data: { readonly queues: readonly Queue[] }) => html`<${Table} label=${text('outbox')} columns=${columns} rows=${data.queues} rowKey=${({ id }: Queue) => id} empty=${text('noOutbox')} />`}<//><//>`;
-}
-
-function Left() {
-  const left = useAsk<{ readonly departures: readonly Departure[] }>('/ledger', { limit: 50 });
-  const columns = [
-    { title: text('at'), cell: ({ at }: Departure) => whenText(at), by: ({ at }: Departure) => at },
-    { title: text('for'), cell: (one: Departure) => clean(one.for), by: (one: Departure) => one.for },
-    { title: text('destination'), cell: ({ to }: Departure) => clean(to), by: ({ to }: Departure) => to },
-    { title: text('what'), cell: ({ what }: Departure) => clean(what) },
-    { title: text('bytes'), number: true, cell: ({ bytes = 0 }: Departure) => bytesText(bytes) },
-  ];
-  return html`<${Card} title=${text('ledger')}><${Answer} of=${left}>${(data: { readonly departures: readonly Departure[] }) => html`<${Table} label=${text('ledger')} columns=${columns} rows=${data.departures} rowKey=${({ id }: Departure) => id} empty=${text('noLedger')} />`}<//><//>`;
 }

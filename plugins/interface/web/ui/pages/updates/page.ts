@@ -9,8 +9,8 @@ import { Dialog } from '../../parts/dialog.ts';
 import { Answer, Badge, Card, Facts, Head } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
 import { clean } from '../../parts/said.ts';
-import { Table } from '../../parts/table.ts';
-import type { Image, State, Status, Step, Why } from './shapes.ts';
+import { View } from '../../view/view.ts';
+import type { Image, State, Status, Why } from './shapes.ts';
 import { text } from './text.ts';
 
 const LEVEL: Readonly<Partial<Record<State, Level>>> = {
@@ -24,14 +24,12 @@ const BUSY: readonly State[] = ['checking', 'downloading', 'verifying', 'activat
 export function Page() {
   const status = useAsk<Status>('/update');
   const why = useAsk<Why>('/update/why');
-  const history = useAsk<{ readonly history: readonly Step[] }>('/update/history', { limit: 50 });
   const again = () => {
     status.reload();
     why.reload();
-    history.reload();
   };
   useEvents(['update.state'], again);
-  return html`<${Head} title=${text('title')} lead=${text('lead')} actions=${html`<${Button} writes onClick=${() => api.post('/update/check', {}).finally(again)}>${text('check')}<//>`} /><${Answer} of=${status}>${(now: Status) => html`<${Now} now=${now} again=${again} />${now.update && html`<${Next} update=${now.update} />`}<${Slots} now=${now} />`}<//><${Answer} of=${why}>${(told: Why) => html`<${NotNow} told=${told} />`}<//><${Card} title=${text('history')}><${Answer} of=${history}>${(data: { readonly history: readonly Step[] }) => html`<${Past} of=${data.history} />`}<//><//>`;
+  return html`<${Head} title=${text('title')} lead=${text('lead')} actions=${html`<${Button} writes onClick=${() => api.post('/update/check', {}).finally(again)}>${text('check')}<//>`} /><${Answer} of=${status}>${(now: Status) => html`<${Now} now=${now} again=${again} />${now.update && html`<${Next} update=${now.update} />`}<${Slots} now=${now} />`}<//><${Answer} of=${why}>${(told: Why) => html`<${NotNow} told=${told} />`}<//><${View} of="update.history" base=${['updates']} />`;
 }
 
 function Now({ now, again }: { now: Status; again: () => void }) {
@@ -84,15 +82,4 @@ function NotNow({ told }: { told: Why }) {
     [text('todo'), clean(told.todo ?? '')],
   ] as const;
   return html`<${Card} title=${text('whyNot')}><${Facts} rows=${rows} /><//>`;
-}
-
-function Past({ of }: { of: readonly Step[] }) {
-  const columns = [
-    { title: text('at'), cell: ({ at }: Step) => whenText(at), by: ({ at }: Step) => at },
-    { title: text('state'), cell: ({ state }: Step) => clean(state), by: ({ state }: Step) => state },
-    { title: text('version'), cell: ({ version }: Step) => clean(version ?? '') },
-    { title: text('by'), cell: ({ by }: Step) => clean(by ?? '') },
-    { title: text('because'), cell: ({ reason }: Step) => clean(reason ?? '') },
-  ];
-  return html`<${Table} label=${text('history')} columns=${columns} rows=${of} rowKey=${({ at, state }: Step) => `${at} ${state}`} empty=${text('noHistory')} most=${50} />`;
 }

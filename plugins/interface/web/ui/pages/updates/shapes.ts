@@ -7,5 +7,3 @@ export type Image = NonNullable<Status['update']>;
 export type Status = Answers['update.status'];
 
 export type Why = Answers['update.why'];
-
-export type Step = Answers['update.history']['history'][number];

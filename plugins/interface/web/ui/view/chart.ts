@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { timeText } from '../../core/format.ts';
+import { timeText } from '../core/format.ts';
 import { text } from './text.ts';
 
 export interface Point {

@@ -1,11 +1,5 @@
-/** Requests that a page of a plugin may make by itself. */
-/** A line of operations.list. */
-export interface Operation {
-  readonly name: string;
-  readonly summary?: string;
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  readonly path?: string;
-}
+/** Requests that a page which is data may make by itself. */
+import type { Operation } from '../core/operation.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -13,6 +7,10 @@ export interface Request {
   /** Params outside the path: a query, or a body. */
   readonly rest: Readonly<Record<string, unknown>>;
 }
+
+/** Params in a path: `id` of `/traces/:id`. */
+export const pathNames = (path = ''): readonly string[] =>
+  [...path.matchAll(/:([A-Za-z]\w*)/g)].map(([, name = '']) => name);
 
 /** The REST request of an operation. Undefined where there is none, or a parameter of its path is missing. */
 export function requestOf(

@@ -1,17 +1,19 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { api, request } from '../../core/api.ts';
-import { numberText } from '../../core/format.ts';
-import { said } from '../../core/text.ts';
-import { errorsOf } from '../../form/errors.ts';
-import { Form } from '../../form/form.ts';
-import { type Schema, startOf } from '../../form/schema.ts';
-import { messageOf, useAsk, useEvents, useVisible } from '../../parts/ask.ts';
-import { Button } from '../../parts/button.ts';
-import { Card, Facts, Loading, Problem } from '../../parts/frame.ts';
-import { Table } from '../../parts/table.ts';
-import { tell } from '../../parts/toast.ts';
-import { at, type Operation, readOf, requestOf } from './asking.ts';
+import { api } from '../core/api.ts';
+import { numberText } from '../core/format.ts';
+import type { Operation } from '../core/operation.ts';
+import { said } from '../core/text.ts';
+import { errorsOf } from '../form/errors.ts';
+import { Form } from '../form/form.ts';
+import { type Schema, startOf } from '../form/schema.ts';
+import { messageOf, useAsk, useEvents, useVisible } from '../parts/ask.ts';
+import { Button } from '../parts/button.ts';
+import { Card, Facts, Loading, Problem } from '../parts/frame.ts';
+import { Table } from '../parts/table.ts';
+import { tell } from '../parts/toast.ts';
+import { call, reads } from './acts.ts';
+import { at, readOf } from './asking.ts';
 import { Chart, type Point } from './chart.ts';
 import type { PageButton, PagePanel, PageSource, PageValue } from './shapes.ts';
 import { text } from './text.ts';
@@ -94,18 +96,14 @@ function Rows({ table, data }: { table: NonNullable<PagePanel['table']>; data: u
   return html`<${Table} label=${text('rows')} columns=${columns} rows=${rows} rowKey=${({ key }: (typeof rows)[number]) => key} />`;
 }
 
-async function call(name: string, params: object, operations: readonly Operation[]): Promise<void> {
-  const wanted = requestOf(name, params as Readonly<Record<string, unknown>>, operations);
-  if (wanted === undefined) throw new Error(text('noOperation', { operation: name }));
-  const { method, path, rest } = wanted;
-  await request(method, path, method === 'GET' || method === 'DELETE' ? { query: rest } : { body: rest });
+async function press(name: string, params: object, operations: readonly Operation[]): Promise<void> {
+  await call(name, { ...params }, operations);
   tell(text('done', { operation: name }));
 }
 
 function Act({ button, operations }: { button: PageButton; operations: readonly Operation[] }) {
   const { label, operation, params = {} } = button;
-  const reads = operations.find(({ name }) => name === operation)?.method === 'GET';
-  return html`<${Button} writes=${!reads} onClick=${() => call(operation, params, operations)}>${said(label)} <code>${operation}</code><//>`;
+  return html`<${Button} writes=${!reads(operation, operations)} onClick=${() => press(operation, params, operations)}>${said(label)} <code>${operation}</code><//>`;
 }
 
 interface Method {
@@ -134,7 +132,7 @@ function Ask(props: { button: PageButton; plugin: string; operations: readonly O
     }, setError);
   }, [operation]);
   const send = () =>
-    call(operation, { ...(value as object), ...params }, props.operations).then(() => setError(undefined), setError);
+    press(operation, { ...(value as object), ...params }, props.operations).then(() => setError(undefined), setError);
   if (schema === undefined) return error === undefined ? html`<${Loading} />` : html`<${Problem} error=${error} />`;
   return html`<div class="stack"><${Form} schema=${schema} value=${value} errors=${errorsOf(error)} onChange=${setValue} />${error !== undefined && html`<p class="wrong-text" role="alert">${messageOf(error)}</p>`}<div class="actions"><${Button} kind="main" writes onClick=${send}>${said(label)} <code>${operation}</code><//></div><p class="note">${text('buttons', { plugin: props.plugin })}</p></div>`;
 }

@@ -1,3 +1,0 @@
-import { catalogue } from '../../core/text.ts';
-
-export const text = catalogue('pages/traces');
