@@ -11,7 +11,7 @@ import {
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
 import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
-import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
+import { findTool, systemFiles, type Trial, taskCounter, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
   user: 'none',
@@ -48,20 +48,27 @@ const ASK = KINDS.map((kind) => `/proc/self/ns/${kind}`);
 const absent = (tool: string) => ({ failure: `${tool} is not installed`, late: false });
 
 export async function bubblewrap(root: boolean): Promise<MakerTrial> {
-  const [bwrap, readlink, setpriv] = await Promise.all(['bwrap', 'readlink', 'setpriv'].map(findTool));
+  const [bwrap, readlink, setpriv, prlimit] = await Promise.all(
+    ['bwrap', 'readlink', 'setpriv', 'prlimit'].map(findTool),
+  );
   if (!bwrap) return absent('bubblewrap');
   if (!readlink) return absent('readlink');
   const architecture = ARCHITECTURES.find((name) => name === process.arch);
   const system = systemFiles();
-  const trial = await tryOut(
-    bwrap,
-    // Without a process 1 of bubblewrap's own, which would outlive it and be left to the Core.
-    ['--as-pid-1', ...bwrapOf(askSpec(readlink), { system, ...(architecture ? { seccomp: 0 } : {}) })],
-    architecture && seccompOf({ network: 'none' }, architecture),
-  );
+  const attempt = (sized: boolean) =>
+    tryOut(
+      bwrap,
+      // Without a process 1 of bubblewrap's own, which would outlive it and be left to the Core.
+      ['--as-pid-1', ...bwrapOf(askSpec(readlink), { system, sized, ...(architecture ? { seccomp: 0 } : {}) })],
+      architecture && seccompOf({ network: 'none' }, architecture),
+    );
+  const first = await attempt(true);
+  const sized = !('failure' in first && first.failure.includes('--size'));
+  const trial = sized ? first : await attempt(false);
   const own = ownNamespaces(trial);
   if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
   if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
+  const counter = own.has('user') && prlimit ? await taskCounter(prlimit) : undefined;
   return {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
@@ -77,8 +84,9 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
     wrap: (spec, feed) => ({
       words: bwrapCommandOf(bwrap, spec, {
         system,
+        sized,
         ...(architecture ? { seccomp: feed } : {}),
-        ...maybe({ setpriv }),
+        ...maybe({ setpriv, counter }),
       }),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
@@ -164,7 +172,8 @@ export const nothing: Maker = {
 
 function askSpec(readlink: string): SandboxSpec {
   const nowhere = { env: {}, files: { read: [], write: [] }, sockets: [], nodes: [] };
-  return { ...nowhere, name: 'trial', program: readlink, args: ASK, cwd: '/', network: 'none' };
+  const limits = { memoryMaxMB: 1 };
+  return { ...nowhere, name: 'trial', program: readlink, args: ASK, cwd: '/', network: 'none', limits };
 }
 
 function ownNamespaces(trial: Trial): ReadonlySet<string> | { readonly failure: string; readonly late: boolean } {

@@ -15,6 +15,8 @@ export {
   isForwarded,
   MERGED_USR,
   type SystemFiles,
+  TASKS_ABOVE,
+  type TaskCounter,
 } from './bwrap.ts';
 export { seccompOf } from './seccomp.ts';
 export { ARCHITECTURES, type Architecture, DENIED_CALLS } from './syscalls.ts';

@@ -13,6 +13,7 @@ import type {
   GuestUsage,
   OutputLine,
 } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
@@ -23,7 +24,7 @@ import { type Excess, GuestWatch } from './guest-watch.ts';
 import { limitWords } from './limits.ts';
 import { ownedBy, ownTree } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
-import { membersOf } from './process-session.ts';
+import { membersOf, programOf } from './process-session.ts';
 import { treeOf, usageOf } from './process-usage.ts';
 
 export interface ProcessSupervisorOptions {
@@ -56,6 +57,7 @@ interface Run {
   readonly guest: GuestRun;
   readonly spec: AppSpec;
   readonly process: GuestProcess;
+  readonly held: HeldMemory;
   readonly ended: PromiseWithResolvers<GuestEnd>;
   over: boolean;
   watched?: Disposable;
@@ -152,6 +154,7 @@ export class ProcessSupervisor implements AppSupervisor {
       guest: { run, name, leader: process.leader },
       spec,
       process,
+      held: new HeldMemory(),
       ended: Promise.withResolvers<GuestEnd>(),
       over: false,
       stopped: false,
@@ -277,9 +280,10 @@ export class ProcessSupervisor implements AppSupervisor {
   }
 
   /** Inside walls nothing leaves the tree of processes; without them it is looked for among all. */
-  #usage({ process, spec }: Run): GuestUsage {
+  #usage({ process, spec, held }: Run): GuestUsage {
     const { leader, walled } = process;
-    return usageOf(walled ? treeOf(leader.pid) : membersOf(leader, homeOf(spec), 'recent'));
+    if (!walled) return usageOf(membersOf(leader, homeOf(spec), 'recent'), held);
+    return usageOf(treeOf(leader.pid), held, programOf(leader.pid, 1));
   }
 
   #watchOver(entry: Run): void {
