@@ -33,6 +33,8 @@ export interface Maker {
   readonly by: WallMaker;
   /** True if a guest may have a separate user. */
   readonly users: boolean;
+  /** The system counts the tasks of a guest without a separate user. */
+  readonly tasks?: 'kernel';
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
@@ -72,6 +74,8 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   return {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
+    // No limit of tasks holds for root.
+    ...(counter && !root ? { tasks: 'kernel' } : {}),
     above: (spec) => (isForwarded(spec) ? 3 : 2),
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',

@@ -6,7 +6,7 @@ export { apparmorOf } from './apparmor.ts';
 export { appSpecProblem, SERVICE } from './check.ts';
 export { egressUnitOf, WAY_OUT } from './egress-unit.ts';
 export { type Claim, hostOf, hostProblem, hostsOf, portsProblem } from './hosts.ts';
-export { DEFAULT_LIMITS, LIMIT_BOUNDS, LIMIT_NAMES, limitsOf } from './limits.ts';
+export { DEFAULT_LIMITS, LIMIT_BOUNDS, LIMIT_NAMES, limitsOf, TASKS_ABOVE } from './limits.ts';
 export { nodeOf, nodesOf, type SkuNode } from './nodes.ts';
 export { type Complaint, skuComplaints } from './sku-check.ts';
 export { type GuestManifest, type GuestPlace, PROXY, runtimeOf, type SkuOfApps, specOf } from './spec-of.ts';

@@ -1,4 +1,5 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
+import { TASKS_ABOVE } from '../app-spec/limits.ts';
 
 /** System files that every guest sees: programs and libraries, never the device's own files. */
 export interface SystemFiles {
@@ -30,8 +31,6 @@ export const FORWARDER: Forwarder = {
   main: decodeURIComponent(new URL('./forwarder.js', import.meta.url).pathname),
 };
 const MIB = 1024 * 1024;
-/** Tasks beyond its budget at which the system refuses a guest another one, the outermost process among them. */
-export const TASKS_ABOVE = 8;
 /** Two processes in one: little heap is enough for what only passes through. */
 const FORWARDER_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];
 

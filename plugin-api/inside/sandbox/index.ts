@@ -15,7 +15,6 @@ export {
   isForwarded,
   MERGED_USR,
   type SystemFiles,
-  TASKS_ABOVE,
   type TaskCounter,
 } from './bwrap.ts';
 export { seccompOf } from './seccomp.ts';

@@ -3,7 +3,7 @@ import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
-import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import { type AppSpec, TASKS_ABOVE } from '@device-core/plugin-api/inside/app-spec';
 import type {
   AppSupervisor,
   EnforcementReport,
@@ -26,6 +26,7 @@ import { ownedBy, ownTree } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
 import { membersOf, programOf } from './process-session.ts';
 import { treeOf, usageOf } from './process-usage.ts';
+import { type TaskGroup, TaskGroups } from './task-group.ts';
 
 export interface ProcessSupervisorOptions {
   readonly identity: Identity;
@@ -57,6 +58,7 @@ interface Run {
   readonly guest: GuestRun;
   readonly spec: AppSpec;
   readonly process: GuestProcess;
+  readonly group: TaskGroup | undefined;
   readonly held: HeldMemory;
   readonly ended: PromiseWithResolvers<GuestEnd>;
   over: boolean;
@@ -86,6 +88,8 @@ export class ProcessSupervisor implements AppSupervisor {
   readonly #unstarted = new Map<string, { readonly run: string; readonly end: GuestEnd }>();
   readonly #logs = new Map<string, GuestLog>();
   readonly #watch: GuestWatch;
+  /** Found out when first asked for: a Core without guests needs none. */
+  readonly #groups = lazily(() => TaskGroups.open());
   #count = 0;
 
   constructor(options: ProcessSupervisorOptions) {
@@ -94,7 +98,7 @@ export class ProcessSupervisor implements AppSupervisor {
   }
 
   async enforcement(): Promise<EnforcementReport> {
-    return enforcementOf(await this.#options.launcher.report());
+    return enforcementOf(await this.#options.launcher.report(), this.#groups() !== undefined);
   }
 
   async prepare(spec: AppSpec): Promise<void> {
@@ -140,7 +144,8 @@ export class ProcessSupervisor implements AppSupervisor {
       await this.#void(spec);
       return { run, name, leader: { pid: 0, startTime: '' } };
     }
-    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock });
+    const group = this.#groups()?.make(run, spec.limits.tasksMax + TASKS_ABOVE);
+    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock, group });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
       ? identity.launched({
@@ -154,6 +159,7 @@ export class ProcessSupervisor implements AppSupervisor {
       guest: { run, name, leader: process.leader },
       spec,
       process,
+      group,
       held: new HeldMemory(),
       ended: Promise.withResolvers<GuestEnd>(),
       over: false,
@@ -275,6 +281,7 @@ export class ProcessSupervisor implements AppSupervisor {
     } catch (thrown) {
       log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot remove the record of a guest');
     }
+    entry.group?.remove();
     await this.#void(spec);
     entry.ended.resolve(endOf(exit, entry));
   }
@@ -354,4 +361,12 @@ function endOf(
   const how = { ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) };
   if (excess) return { ...how, cause: excess.of === 'memory' ? 'memory' : 'signal', reason: excess.reason };
   return { ...how, cause: stopped ? 'stopped' : signal === null ? 'exit' : 'signal' };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
