@@ -17,6 +17,7 @@ import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
+import { ForkWatch, tasksInside, tooManyForks } from './fork-watch.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
@@ -62,7 +63,7 @@ interface Run {
   readonly held: HeldMemory;
   readonly ended: PromiseWithResolvers<GuestEnd>;
   over: boolean;
-  watched?: Disposable;
+  watched?: DisposableStack;
   /** It took too much, which is why it was ended. */
   excess?: Excess;
   /** It did not end by itself. */
@@ -88,6 +89,7 @@ export class ProcessSupervisor implements AppSupervisor {
   readonly #unstarted = new Map<string, { readonly run: string; readonly end: GuestEnd }>();
   readonly #logs = new Map<string, GuestLog>();
   readonly #watch: GuestWatch;
+  readonly #forks: ForkWatch;
   /** Found out when first asked for: a Core without guests needs none. */
   readonly #groups = lazily(() => TaskGroups.open());
   #count = 0;
@@ -95,6 +97,7 @@ export class ProcessSupervisor implements AppSupervisor {
   constructor(options: ProcessSupervisorOptions) {
     this.#options = options;
     this.#watch = new GuestWatch(options.scope);
+    this.#forks = new ForkWatch(options);
   }
 
   async enforcement(): Promise<EnforcementReport> {
@@ -294,14 +297,22 @@ export class ProcessSupervisor implements AppSupervisor {
   }
 
   #watchOver(entry: Run): void {
-    entry.watched = this.#watch.add({
-      limits: entry.spec.limits,
-      usage: () => (entry.over ? undefined : this.#usage(entry)),
-      over: (excess) => {
-        entry.excess = excess;
-        entry.process.kill();
-      },
-    });
+    const over = (excess: Excess) => {
+      entry.excess ??= excess;
+      entry.process.kill();
+    };
+    const { leader, walled } = entry.process;
+    entry.watched = new DisposableStack();
+    const { limits } = entry.spec;
+    entry.watched.use(this.#watch.add({ limits, usage: () => (entry.over ? undefined : this.#usage(entry)), over }));
+    // Without walls it has no pid namespace, which alone tells its tasks from those of others.
+    if (walled)
+      entry.watched.use(
+        this.#forks.add(
+          () => tasksInside(programOf(leader.pid, 1)),
+          (perSecond) => over(tooManyForks(perSecond)),
+        ),
+      );
   }
 
   /** Its token is of no more use. */
