@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { eventually } from '../../fixtures/eventually.ts';
 import { without } from '../../fixtures/debian.ts';
-import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
+import { WITHOUT_BWRAP, withoutWalls } from '../../fixtures/walls.ts';
 import { openSupervisor } from './fixture.ts';
 
 after(leakCheck());
@@ -89,6 +89,27 @@ describe('a guest is refused by the system:', { skip }, () => {
       const lines = (await bench.supervisor.output('demo', 10)).map(({ text }) => text);
       assert.match(lines.join('\n'), said);
     });
+});
+
+it('with bare namespaces its files in memory have a size, and count, too', {
+  skip: withoutWalls('namespaces') || without('python3'),
+}, async () => {
+  const code = `
+n = 0
+try:
+  for i in range(150):
+    with open(f'/dev/shm/{i}', 'wb', buffering=0) as f: n += f.write(bytes(4 << 20))
+except OSError as e: print(f'{n >> 20} {e.strerror}', flush=True)
+${STAY}`;
+  await using bench = await openSupervisor('namespaces', { program: PYTHON, args: ['-c', code] });
+  const spec = await bench.spec('demo', '');
+  const { run } = await bench.supervisor.start(spec, { token: 't'.repeat(20) });
+  await eventually(
+    async () => (await bench.supervisor.output('demo', 10)).some(({ text }) => text === '64 No space left on device'),
+    'half of its budget is full',
+  );
+  const { memory } = await bench.supervisor.usage(run);
+  assert.ok(memory > 64 * MIB && memory < 100 * MIB, `${memory / MIB} MB`);
 });
 
 it('a guest over its budget by a memfd is ended, and told why', { skip }, async () => {
