@@ -16,8 +16,9 @@ import type {
 import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
+import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';
+import { NamespaceCount, tasksInside } from '../shared/new-tasks/namespace-count.ts';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
-import { ForkWatch, tasksInside, tooManyForks } from './fork-watch.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
@@ -309,8 +310,8 @@ export class ProcessSupervisor implements AppSupervisor {
     if (walled)
       entry.watched.use(
         this.#forks.add(
-          () => tasksInside(programOf(leader.pid, 1)),
-          (perSecond) => over(tooManyForks(perSecond)),
+          () => new NamespaceCount(() => tasksInside(programOf(leader.pid, 1))),
+          (perSecond) => over({ of: 'tasks', reason: tooManyForks(perSecond) }),
         ),
       );
   }

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { ForkCount, ForkWatch } from '../../../plugins/apps/supervisor-process/fork-watch.ts';
+import { ForkWatch } from '../../../plugins/apps/shared/new-tasks/fork-watch.ts';
+import { GroupCount } from '../../../plugins/apps/shared/new-tasks/group-count.ts';
+import { NamespaceCount } from '../../../plugins/apps/shared/new-tasks/namespace-count.ts';
 import { without } from '../../fixtures/debian.ts';
 import { part } from '../../fixtures/scope.ts';
 import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
@@ -33,7 +35,7 @@ describe('a guest that is', () => {
         return looks % Math.round(1 / alive) === 0 ? [1, 2 + made(guestPerSecond)] : [1];
       };
       const watch = new ForkWatch({ scope: host.scope, newest: () => 300 + made(guestPerSecond + othersPerSecond) });
-      const entry = watch.add(tasks, (perSecond) => void found.push(perSecond));
+      const entry = watch.add(() => new NamespaceCount(tasks), (perSecond) => void found.push(perSecond));
       await clock.advance(8_000);
       entry[Symbol.dispose]();
       await clock.advance(2_000);
@@ -49,14 +51,16 @@ it('a count is never above the tasks that were started in a second or more, alth
   const look = fc.record({ pauseMs: fc.integer({ min: 1, max: 700 }), made: fc.nat(60), seen: fc.nat(3) });
   fc.assert(
     fc.property(fc.array(look, { minLength: 2, maxLength: 60 }), fc.integer({ min: 100, max: 2_000 }), (looks, end) => {
-      const count = new ForkCount();
+      let tasks: readonly number[] = [];
+      const count = new NamespaceCount(() => tasks);
       let [at, started] = [0, 0];
       const history: { readonly at: number; readonly started: number }[] = [];
       for (const { pauseMs, made, seen } of looks) {
         at += pauseMs;
         started += made;
         const fresh = Array.from({ length: Math.min(seen, made) }, (_, back) => 2 + ((started - back) % end));
-        const perSecond = count.look([1, ...fresh], at) ?? 0;
+        tasks = [1, ...fresh];
+        const perSecond = count.look(at) ?? 0;
         const rates = history
           .filter((one) => at - one.at >= 1_000)
           .map((one) => ((started - one.started) * 1_000) / (at - one.at));
@@ -66,6 +70,32 @@ it('a count is never above the tasks that were started in a second or more, alth
     }),
   );
 });
+
+/** Tasks that are started a second, and milliseconds that each of them lives. */
+const SAMPLES: readonly (readonly [what: string, perSecond: number, livesMs: number, least: number, most: number])[] = [
+  ['that forks and reaps without end', 2_000, 0.3, 900, 1_100],
+  ['that is a little above the limit', 250, 5, 0, 180],
+  ['that starts tasks within the limit, in step with the looks', 150, 5, 0, 150],
+  ['that starts many at once, and then none', 0, 1_000, 0, 0],
+];
+for (const [what, perSecond, livesMs, least, most] of SAMPLES)
+  it(`samples of a control group ${what} show ${least} to ${most} tasks a second`, () => {
+    let ms = 0;
+    const living = () => {
+      ms += 0.025;
+      const newest = Math.floor((ms * perSecond) / 1_000);
+      const oldest = Math.ceil(((ms - livesMs) * perSecond) / 1_000);
+      const some = Array.from({ length: newest - oldest + 1 }, (_, back) => 100 + newest - back);
+      return perSecond > 0 ? some : Array.from({ length: ms > 30 ? 40 : 1 }, (_, index) => 100 + index);
+    };
+    const count = new GroupCount(living, () => ms);
+    let found: number | undefined;
+    for (let looks = 0; looks < 50; looks++) {
+      ms += 18;
+      found = count.look();
+    }
+    assert.ok((found ?? 0) >= least && (found ?? 0) <= most, String(found));
+  });
 
 const BURN = `
 import os

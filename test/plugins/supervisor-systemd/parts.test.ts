@@ -43,7 +43,13 @@ describe('a unit that ended', () => {
     ['in peace', ['Result', 'success', 1, 0], true, false, { code: 0, cause: 'exit' }],
     ['by a signal', ['Result', 'signal', 2, 9], true, false, { signal: 'SIGKILL', cause: 'signal' }],
     ['with a core dump', ['Result', 'core-dump', 3, 11], true, false, { signal: 'SIGSEGV', cause: 'signal' }],
-    ['for want of memory', ['Result', 'oom-kill', 2, 9], true, false, { signal: 'SIGKILL', cause: 'memory' }],
+    [
+      'for want of memory',
+      ['Result', 'oom-kill', 2, 9],
+      true,
+      false,
+      { signal: 'SIGKILL', cause: 'memory', reason: 'it took too much memory, and its budget is 96 MB' },
+    ],
     ['because it was asked to', ['Result', 'success', 2, 15], true, true, { signal: 'SIGTERM', cause: 'stopped' }],
     [
       'because somebody else stopped it',
@@ -97,6 +103,7 @@ describe('a unit that ended', () => {
         ['Result', result],
         ['ExecMainCode', code],
         ['ExecMainStatus', status],
+        ['MemoryMax', 96n << 20n],
       ]);
       assert.deepEqual(endOf(service, ran, stopped), end);
     });
