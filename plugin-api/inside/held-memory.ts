@@ -29,7 +29,10 @@ export class HeldMemory {
    * one of them. `root`: a process whose root is that of the guest; `sharing`: processes with shared pages resident.
    */
   beside(root: number | undefined, pids: readonly number[], sharing: readonly number[]): number {
-    const held = { devices: root === undefined ? new Map<string, number>() : fileSystems(root), files: this.#memfds(pids) };
+    const held = {
+      devices: root === undefined ? new Map<string, number>() : fileSystems(root),
+      files: this.#memfds(pids),
+    };
     const bytes = sum(held.devices) + sum(held.files);
     return bytes === 0 ? 0 : sharing.reduce((left, pid) => left - mappedOf(pid, held), bytes);
   }
@@ -37,7 +40,7 @@ export class HeldMemory {
   #memfds(pids: readonly number[]): ReadonlyMap<string, number> {
     let left = MOST_LINKS;
     const from = this.#next;
-    const first = Math.max(0, pids.findIndex((pid) => pid === from?.pid));
+    const first = Math.max(0, pids.indexOf(from?.pid ?? 0));
     this.#next = undefined;
     for (const pid of pids.slice(first)) {
       const skipped = pid === from?.pid ? from.at : 0;
@@ -73,7 +76,8 @@ function fileSystems(root: number): ReadonlyMap<string, number> {
       const { dev } = statSync(path);
       if (dev === statSync(place, { throwIfNoEntry: false })?.dev) continue; // that of the device
       const { type, bsize, blocks, bfree, files, ffree } = statfsSync(path);
-      if (type === TMPFS) found.set(deviceName(dev), (blocks - bfree) * bsize + Math.max(0, files - ffree - 1) * INODE_BYTES);
+      if (type === TMPFS)
+        found.set(deviceName(dev), (blocks - bfree) * bsize + Math.max(0, files - ffree - 1) * INODE_BYTES);
     } catch {
       // It has ended, or has no such folder.
     }

@@ -103,7 +103,11 @@ describe('bwrapOf', () => {
     ];
     for (const [more, expected] of rows) {
       const args = bwrapOf({ ...SPEC, ...more }, { counter });
-      assert.equal(args.find((word) => word.startsWith('--nproc')), expected, JSON.stringify(more));
+      assert.equal(
+        args.find((word) => word.startsWith('--nproc')),
+        expected,
+        JSON.stringify(more),
+      );
     }
   });
 

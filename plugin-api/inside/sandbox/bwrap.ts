@@ -89,7 +89,15 @@ export function bwrapCommandOf(
  * (unless it has a separate user) and, without a grant, the network; a separate root that is read-only; no capability.
  */
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
-  const { system = MERGED_USR, seccomp, setpriv, files: made = [], forwarder = FORWARDER, sized = true, counter } = options;
+  const {
+    system = MERGED_USR,
+    seccomp,
+    setpriv,
+    files: made = [],
+    forwarder = FORWARDER,
+    sized = true,
+    counter,
+  } = options;
   const { uid, network, name, cwd, program, files } = spec;
   const first = forwarded(spec, forwarder);
   const seen = first === undefined ? spec : withRead(spec, [forwarder.node, forwarder.main]);

@@ -17,7 +17,8 @@ export function wallsFor(demand: Readonly<Partial<Record<Enforced, 'kernel' | 'w
   return [...new Set(kinds.flatMap(([kind, least]) => (least === 'kernel' ? (WALLS_OF[kind] ?? []) : [])))];
 }
 
-const NO_GROUP = 'no control group of the Core counts it; the Core looks every two seconds, and ends what took too much';
+const NO_GROUP =
+  'no control group of the Core counts it; the Core looks every two seconds, and ends what took too much';
 
 /** Kinds that are not enforced as well as is demanded, of those for which there is no wall: the launcher speaks of those. */
 export function lacking(

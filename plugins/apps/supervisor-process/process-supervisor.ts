@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Clock, CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
 import { type AppSpec, TASKS_ABOVE } from '@device-core/plugin-api/inside/app-spec';
+import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type {
   AppSupervisor,
   EnforcementReport,
@@ -13,7 +14,6 @@ import type {
   GuestUsage,
   OutputLine,
 } from '@device-core/plugin-api/inside/services/app-supervisor';
-import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';

@@ -1,6 +1,14 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, CoreError, type Logger, maybe, reasonOf, type Scope, settlesWithin } from '@device-core/plugin-api';
+import {
+  type Clock,
+  CoreError,
+  type Logger,
+  maybe,
+  reasonOf,
+  type Scope,
+  settlesWithin,
+} from '@device-core/plugin-api';
 import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
 import type {
   AppSupervisor,

@@ -13,7 +13,13 @@ import { openSupervisor } from './fixture.ts';
 
 after(leakCheck());
 
-const ROWS: readonly (readonly [what: string, guestPerSecond: number, othersPerSecond: number, alive: number, ended: boolean])[] = [
+const ROWS: readonly (readonly [
+  what: string,
+  guestPerSecond: number,
+  othersPerSecond: number,
+  alive: number,
+  ended: boolean,
+])[] = [
   ['quiet', 0, 0, 1, false],
   ['busy within the limit', 190, 0, 1, false],
   ['quiet beside one that is over it', 1, 14_000, 1, false],
@@ -35,7 +41,10 @@ describe('a guest that is', () => {
         return looks % Math.round(1 / alive) === 0 ? [1, 2 + made(guestPerSecond)] : [1];
       };
       const watch = new ForkWatch({ scope: host.scope, newest: () => 300 + made(guestPerSecond + othersPerSecond) });
-      const entry = watch.add(() => new NamespaceCount(tasks), (perSecond) => void found.push(perSecond));
+      const entry = watch.add(
+        () => new NamespaceCount(tasks),
+        (perSecond) => void found.push(perSecond),
+      );
       await clock.advance(8_000);
       entry[Symbol.dispose]();
       await clock.advance(2_000);

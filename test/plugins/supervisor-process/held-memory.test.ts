@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
-import { eventually } from '../../fixtures/eventually.ts';
 import { without } from '../../fixtures/debian.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { WITHOUT_BWRAP, withoutWalls } from '../../fixtures/walls.ts';
 import { openSupervisor } from './fixture.ts';
 

@@ -44,7 +44,10 @@ it('a control group refuses processes beyond the budget, and the guest is ended'
   await using bench = await openSupervisor('bubblewrap', { program: PYTHON, args: ['-c', BOMB] });
   const spec = await bench.spec('demo', '');
   assert.equal((await bench.supervisor.enforcement()).enforced.tasks, 'kernel');
-  const { run } = await bench.supervisor.start({ ...spec, limits: { ...spec.limits, tasksMax: 8 } }, { token: 't'.repeat(20) });
+  const { run } = await bench.supervisor.start(
+    { ...spec, limits: { ...spec.limits, tasksMax: 8 } },
+    { token: 't'.repeat(20) },
+  );
   const end = await bench.supervisor.ended(run);
   assertFew((await bench.supervisor.output('demo', 10)).map(({ text: line }) => line).join('\n'));
   assert.match(end.reason ?? '', /^it had \d+ processes and threads, and its budget is 8$/);
@@ -58,25 +61,55 @@ it('the count of a user namespace refuses processes beyond the budget, whatever 
   await using folder = temporary();
   const spec = await shellSpec(folder.path, 'demo', '', { program: PYTHON, args: ['-c', BOMB], cwd: '/' });
   const files = { read: [], write: [] };
-  const args = bwrapOf({ ...spec, files, sockets: [], limits: { ...spec.limits, tasksMax: 8 } }, { system: systemFiles(), counter: counter! });
+  const args = bwrapOf(
+    { ...spec, files, sockets: [], limits: { ...spec.limits, tasksMax: 8 } },
+    { system: systemFiles(), counter: counter! },
+  );
   const words = ['/usr/bin/bwrap', ...args];
   // No limit of tasks holds for root.
-  const user = process.geteuid?.() === 0 ? ['/usr/bin/setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
+  const user =
+    process.geteuid?.() === 0 ? ['/usr/bin/setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : [];
   const [command = '', ...rest] = [...user, ...words];
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'inherit'], cwd: '/' });
-  const said = text(child.stdout.take(1).map((chunk: Buffer) => {
-    child.kill('SIGKILL');
-    return chunk;
-  }));
+  const said = text(
+    child.stdout.take(1).map((chunk: Buffer) => {
+      child.kill('SIGKILL');
+      return chunk;
+    }),
+  );
   assertFew(await said);
 });
 
 it('is made where the Core may make it: in its group, or beside it in its unit', async () => {
-  const rows: readonly (readonly [what: string, self: string, folder: string, files: Readonly<Record<string, string>>, made: string | undefined])[] = [
+  const rows: readonly (readonly [
+    what: string,
+    self: string,
+    folder: string,
+    files: Readonly<Record<string, string>>,
+    made: string | undefined,
+  ])[] = [
     ['version 1', '8:cpu,pids:/a\n0::/\n', 'pids/a', {}, 'pids/a'],
-    ['a part of a unit', '0::/x.slice/core.service/main\n', 'x.slice/core.service/main', { 'x.slice/core.service/cgroup.controllers': 'cpu pids', 'x.slice/core.service/cgroup.procs': '' }, 'x.slice/core.service'],
-    ['a unit without a part', '0::/x.slice/core.service\n', 'x.slice/core.service', { 'x.slice/cgroup.controllers': 'cpu pids' }, undefined],
-    ['a unit that is not delegated to it', '0::/x.slice/core.service/main\n', 'x.slice/core.service/main', { 'x.slice/core.service/cgroup.controllers': 'cpu' }, undefined],
+    [
+      'a part of a unit',
+      '0::/x.slice/core.service/main\n',
+      'x.slice/core.service/main',
+      { 'x.slice/core.service/cgroup.controllers': 'cpu pids', 'x.slice/core.service/cgroup.procs': '' },
+      'x.slice/core.service',
+    ],
+    [
+      'a unit without a part',
+      '0::/x.slice/core.service\n',
+      'x.slice/core.service',
+      { 'x.slice/cgroup.controllers': 'cpu pids' },
+      undefined,
+    ],
+    [
+      'a unit that is not delegated to it',
+      '0::/x.slice/core.service/main\n',
+      'x.slice/core.service/main',
+      { 'x.slice/core.service/cgroup.controllers': 'cpu' },
+      undefined,
+    ],
     ['no group at all', '', 'pids', {}, undefined],
   ];
   for (const [what, self, own, files, made] of rows) {
