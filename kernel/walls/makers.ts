@@ -7,6 +7,7 @@ import {
   bwrapCommandOf,
   bwrapOf,
   isForwarded,
+  namespaceWords,
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
@@ -75,7 +76,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
     // No limit of tasks holds for root.
-    ...(counter && !root ? { tasks: 'kernel' } : {}),
+    ...maybe({ tasks: counter && !root ? ('kernel' as const) : undefined }),
     above: (spec) => (isForwarded(spec) ? 3 : 2),
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
@@ -97,29 +98,14 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   };
 }
 
-/**
- * Script of the first process inside, which waits for the guest and ends with 128 + n where signal n ended it.
- * unshare(1) of util-linux 2.38 does not: it reports code 1 for a child that SIGKILL ended. The shell's own words
- * ("Killed") are no output of the guest.
- */
-const WAIT = 'exec 9>&2 2>/dev/null; (exec "$@" 2>&9 9>&-); exit $?';
-
-/**
- * Script of the root of the guest's namespaces: mounts a file system in memory of that size at each path that follows,
- * up to `--`. A mount that fails ends it, for the guest would write to the memory of the device instead.
- */
-const MOUNT = `size=$1; shift; while [ "$1" != -- ]; do
-  mount -n -t tmpfs -o "mode=1777,nosuid,nodev,size=$size,nr_inodes=$((size / 1024))" tmpfs "$1" || exit 126; shift
-done; shift; exec "$@"`;
-
 /** A guest of the Core's user without a separate root reads the Core's files; one of another user does not. */
 export async function namespaces(root: boolean): Promise<MakerTrial> {
   const names = ['unshare', 'setpriv', 'setsid', 'sh', 'readlink', 'mount'] as const;
   const [unshare, setpriv, setsid, sh, readlink, mount] = await Promise.all(names.map(findTool));
   if (!unshare || !setpriv || !setsid || !sh || !readlink) return absent('unshare, setpriv or setsid');
-  const tools = { unshare, setpriv, setsid, sh };
+  const tools = { unshare, setpriv, setsid, sh, ...maybe({ user: root ? undefined : userOfCore() }) };
   const attempt = async (mounts: boolean) => {
-    const [command, ...args] = namespaceWords(askSpec(readlink), tools, root, mounts);
+    const [command, ...args] = namespaceWords(askSpec(readlink), tools, mounts);
     return ownNamespaces(await tryOut(command, args));
   };
   const first = mount ? await attempt(true) : undefined;
@@ -139,47 +125,11 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
       signals: 'kernel',
       syscalls: 'none',
     }),
-    wrap: (spec) => ({ words: namespaceWords(spec, tools, root, mounts), feeds: [] }),
+    wrap: (spec) => ({ words: namespaceWords(spec, tools, mounts), feeds: [] }),
   };
 }
 
-type NamespaceTools = Readonly<Record<'unshare' | 'setpriv' | 'setsid' | 'sh', string>>;
-
-function namespaceWords(spec: SandboxSpec, tools: NamespaceTools, root: boolean, mounts: boolean): Wrapped['words'] {
-  const { unshare, setpriv, setsid, sh } = tools;
-  const { network, uid, groups, cwd, program, args } = spec;
-  const sized = mounts ? memoryPlaces(spec) : [];
-  const mapped = sized.length > 0 ? '--map-root-user' : '--map-current-user';
-  const wait = [sh, '-c', WAIT, 'first'];
-  const user = asUser(setpriv, uid, groups);
-  return [
-    // Ends with the Core, and what is inside ends with it.
-    ...([setpriv, '--pdeathsig', 'KILL', '--'] as const),
-    ...[unshare, ...(root ? [] : ['--user', mapped])],
-    ...(['--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
-    ...(network === 'open' ? [] : ['--net']),
-    ...[`--wd=${cwd}`, '--'],
-    // Its own session makes the guest's group one that takes SIGTERM without the processes outside.
-    setsid,
-    ...(sized.length === 0 ? [] : [sh, '-c', MOUNT, 'mount', ...sized, '--', ...(root ? [] : asBefore(unshare))]),
-    // A process that becomes another user loses the signal of --kill-child (prctl(2), PR_SET_PDEATHSIG).
-    ...(uid === undefined ? [...user, ...wait] : [...wait, ...user]),
-    ...[program, ...args],
-  ];
-}
-
-/** The user that the Core is, once more, after the root of the namespaces has mounted. */
-function asBefore(unshare: string): readonly string[] {
-  return [unshare, '--user', `--map-user=${process.geteuid?.()}`, `--map-group=${process.getegid?.()}`, '--'];
-}
-
-/** Size and places of the file systems in memory. In /tmp there may be files of the guest itself, which stay in sight. */
-function memoryPlaces({ limits, program, cwd, files, sockets, env, args }: SandboxSpec): readonly string[] {
-  if (limits?.memoryMaxMB === undefined) return [];
-  const paths = [program, cwd, ...files.read, ...files.write, ...sockets, ...Object.values(env), ...args];
-  const places = paths.some((path) => `${path}/`.startsWith('/tmp/')) ? ['/dev/shm'] : ['/dev/shm', '/tmp'];
-  return [String(Math.floor((limits.memoryMaxMB * 2 ** 20) / 2)), ...places];
-}
+const userOfCore = () => ({ uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 });
 
 export async function anotherUser(root: boolean): Promise<MakerTrial> {
   if (!root) return { failure: 'the Core is not root', late: false };

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { Enforced, Enforcement, EnforcementReport } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Wall, WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 
@@ -49,7 +50,7 @@ export function enforcementOf({ by, walls, reason, tasks }: WallsReport, groups 
   };
   const reasons: Partial<Record<Enforced, string>> = {
     memory: NO_GROUP,
-    ...(enforced.tasks === 'watched' ? { tasks: NO_GROUP } : {}),
+    ...maybe({ tasks: enforced.tasks === 'watched' ? NO_GROUP : undefined }),
     mac: 'only supervisor-systemd loads profiles of AppArmor',
   };
   for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;

@@ -55,7 +55,7 @@ it('a control group refuses processes beyond the budget, and the guest is ended'
 
 const counter = await taskCounter('/usr/bin/prlimit');
 const noCounter = counter === undefined && 'the system does not count the tasks of a user namespace';
-it('the count of a user namespace refuses processes beyond the budget, whatever else its user runs', {
+it('the count of a user namespace refuses processes beyond the budget, and leaves out others of its user', {
   skip: WITHOUT_BWRAP || noPython || noCounter,
 }, async () => {
   await using folder = temporary();

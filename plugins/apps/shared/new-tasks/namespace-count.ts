@@ -40,7 +40,8 @@ export class NamespaceCount implements TaskCount {
 
 /** Tasks that the /proc of a guest shows: seen by any process with its root, which is that of its pid namespace. */
 export function tasksInside(member: number | undefined): readonly number[] | undefined {
-  const proc = `/proc/${member}/root/proc`;
+  const root = `/proc/${member}/root`;
+  const proc = `${root}/proc`;
   try {
     // While its walls are made it still has the root of the device.
     if (member === undefined || statSync('/proc').dev === statSync(proc).dev) return undefined;
