@@ -22,12 +22,6 @@ export const LIMIT_BOUNDS: Readonly<Record<keyof GuestLimits, readonly [least: n
   logKBps: [1, 65_536],
 };
 
-/**
- * Tasks beyond its budget that a guest may have before the system refuses it more, where no unit of systemd counts them:
- * one that goes there is ended, and its author told why. The outermost process is among them.
- */
-export const TASKS_ABOVE = 8;
-
 export const LIMIT_NAMES = Object.keys(DEFAULT_LIMITS) as readonly (keyof GuestLimits)[];
 
 /**

@@ -1,5 +1,5 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
-import { TASKS_ABOVE } from '../app-spec/limits.ts';
+import { TASKS_ABOVE } from './tasks.ts';
 
 /** System files that every guest sees: programs and libraries, never the device's own files. */
 export interface SystemFiles {
