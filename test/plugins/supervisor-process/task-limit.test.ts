@@ -83,7 +83,7 @@ it('the count of a user namespace refuses processes beyond the budget, and leave
   assertFew(await said);
 });
 
-it('is made where the Core may make it: in its group, or beside it in its unit', async () => {
+it('a control group is made where the Core may make it: in its group, or beside it in its unit', async () => {
   const rows: readonly (readonly [
     what: string,
     self: string,
