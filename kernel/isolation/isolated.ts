@@ -76,6 +76,7 @@ async function setup(
     limits,
     memory: launched.memory,
     heapMB: launched.heapMB,
+    isThread: level === 'worker',
     waitedMs: place.lostMs,
     onVerdict: (reason, blame) => fail(crash(id, reason), blame),
     onBusy: (percent, allowed) =>

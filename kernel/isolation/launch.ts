@@ -6,9 +6,11 @@ import type { Duplex, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginBudget, PluginManifest, PluginSource } from '@device-core/plugin-api';
 import { type CoreError, implies } from '@device-core/plugin-api';
+import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
 import type { Launcher, WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
 import type { Guest, Processes } from '@device-core/plugin-api/inside/services/processes';
+import { GUEST_LIMITS } from '../usage/guest-watch.ts';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
 import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';
@@ -69,6 +71,7 @@ async function processOf(options: LaunchOptions, data: EntryData): Promise<Walle
     sockets: [],
     network: manifest.capabilities?.some((capability) => implies('network', capability)) ? 'open' : 'none',
     nodes: [],
+    limits: { memoryMaxMB: (budget?.heapMB ?? HEAP_MB) + GUEST_LIMITS.outsideMB },
   };
   return launcher.prepare(spec, { descriptors: DESCRIPTORS });
 }
@@ -106,6 +109,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
     });
     child.on('error', () => done());
   });
+  const held = new HeldMemory();
   const program = () => (child.pid === undefined ? undefined : programOf(child.pid, above));
   return {
     port: pipePort(child.stdio[3] as Duplex, (error) => {
@@ -118,7 +122,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
     exited,
     async memory() {
       const pid = program();
-      return pid === undefined ? undefined : resident(pid);
+      return pid === undefined ? undefined : resident(pid, held);
     },
     async kill() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
@@ -134,9 +138,10 @@ function signalOf(code: number | null): string | undefined {
 
 const PAGE = 4_096;
 
-async function resident(pid: number): Promise<number | undefined> {
+async function resident(pid: number, held: HeldMemory): Promise<number | undefined> {
   try {
-    return Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]) * PAGE;
+    const bytes = Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]) * PAGE;
+    return bytes + held.beside(pid, [pid], [pid]);
   } catch {
     return undefined; // it has just ended, which is told elsewhere
   }

@@ -39,8 +39,8 @@ export class WallLauncher implements Launcher {
 
   async report(): Promise<WallsReport> {
     const { maker, reason } = await this.#find();
-    const { by, users } = maker;
-    return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason }) };
+    const { by, users, tasks } = maker;
+    return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason, tasks }) };
   }
 
   async prepare(spec: SandboxSpec, { descriptors = 3, demand = [] }: PrepareOptions = {}): Promise<WalledProgram> {

@@ -7,11 +7,12 @@ import {
   bwrapCommandOf,
   bwrapOf,
   isForwarded,
+  namespaceWords,
   type SandboxSpec,
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
 import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
-import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
+import { findTool, systemFiles, type Trial, taskCounter, tryOut } from './tools.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
   user: 'none',
@@ -33,6 +34,8 @@ export interface Maker {
   readonly by: WallMaker;
   /** True if a guest may have a separate user. */
   readonly users: boolean;
+  /** The system counts the tasks of a guest without a separate user. */
+  readonly tasks?: 'kernel';
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
@@ -48,23 +51,32 @@ const ASK = KINDS.map((kind) => `/proc/self/ns/${kind}`);
 const absent = (tool: string) => ({ failure: `${tool} is not installed`, late: false });
 
 export async function bubblewrap(root: boolean): Promise<MakerTrial> {
-  const [bwrap, readlink, setpriv] = await Promise.all(['bwrap', 'readlink', 'setpriv'].map(findTool));
+  const [bwrap, readlink, setpriv, prlimit] = await Promise.all(
+    ['bwrap', 'readlink', 'setpriv', 'prlimit'].map(findTool),
+  );
   if (!bwrap) return absent('bubblewrap');
   if (!readlink) return absent('readlink');
   const architecture = ARCHITECTURES.find((name) => name === process.arch);
   const system = systemFiles();
-  const trial = await tryOut(
-    bwrap,
-    // Without a process 1 of bubblewrap's own, which would outlive it and be left to the Core.
-    ['--as-pid-1', ...bwrapOf(askSpec(readlink), { system, ...(architecture ? { seccomp: 0 } : {}) })],
-    architecture && seccompOf({ network: 'none' }, architecture),
-  );
+  const attempt = (sized: boolean) =>
+    tryOut(
+      bwrap,
+      // Without a process 1 of bubblewrap's own, which would outlive it and be left to the Core.
+      ['--as-pid-1', ...bwrapOf(askSpec(readlink), { system, sized, ...(architecture ? { seccomp: 0 } : {}) })],
+      architecture && seccompOf({ network: 'none' }, architecture),
+    );
+  const first = await attempt(true);
+  const sized = !('failure' in first && first.failure.includes('--size'));
+  const trial = sized ? first : await attempt(false);
   const own = ownNamespaces(trial);
   if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
   if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
+  const counter = own.has('user') && prlimit ? await taskCounter(prlimit) : undefined;
   return {
     by: 'bubblewrap',
     users: root && setpriv !== undefined,
+    // No limit of tasks holds for root.
+    ...maybe({ tasks: counter && !root ? ('kernel' as const) : undefined }),
     above: (spec) => (isForwarded(spec) ? 3 : 2),
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
@@ -77,44 +89,28 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
     wrap: (spec, feed) => ({
       words: bwrapCommandOf(bwrap, spec, {
         system,
+        sized,
         ...(architecture ? { seccomp: feed } : {}),
-        ...maybe({ setpriv }),
+        ...maybe({ setpriv, counter }),
       }),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
   };
 }
 
-/**
- * Script of the first process inside, which waits for the guest and ends with 128 + n where signal n ended it.
- * unshare(1) of util-linux 2.38 does not: it reports code 1 for a child that SIGKILL ended. The shell's own words
- * ("Killed") are no output of the guest.
- */
-const WAIT = 'exec 9>&2 2>/dev/null; (exec "$@" 2>&9 9>&-); exit $?';
-
 /** A guest of the Core's user without a separate root reads the Core's files; one of another user does not. */
 export async function namespaces(root: boolean): Promise<MakerTrial> {
-  const tools = ['unshare', 'setpriv', 'setsid', 'sh', 'readlink'] as const;
-  const [unshare, setpriv, setsid, sh, readlink] = await Promise.all(tools.map(findTool));
+  const names = ['unshare', 'setpriv', 'setsid', 'sh', 'readlink', 'mount'] as const;
+  const [unshare, setpriv, setsid, sh, readlink, mount] = await Promise.all(names.map(findTool));
   if (!unshare || !setpriv || !setsid || !sh || !readlink) return absent('unshare, setpriv or setsid');
-  const own = root ? [] : ['--user', '--map-current-user'];
-  const words = ({ network, uid, groups, cwd, program, args }: SandboxSpec): Wrapped['words'] => {
-    // Its own session makes the guest's group one that takes SIGTERM without the processes outside.
-    const first = [setsid, sh, '-c', WAIT, 'first'];
-    const user = asUser(setpriv, uid, groups);
-    return [
-      // Ends with the Core, and what is inside ends with it.
-      ...([setpriv, '--pdeathsig', 'KILL', '--'] as const),
-      ...([unshare, ...own, '--pid', '--fork', '--kill-child', '--mount-proc', '--ipc', '--uts'] as const),
-      ...(network === 'open' ? [] : ['--net']),
-      ...[`--wd=${cwd}`, '--'],
-      // A process that becomes another user loses the signal of --kill-child (prctl(2), PR_SET_PDEATHSIG).
-      ...(uid === undefined ? [...user, ...first] : [...first, ...user]),
-      ...[program, ...args],
-    ];
+  const tools = { unshare, setpriv, setsid, sh, ...maybe({ user: root ? undefined : userOfCore() }) };
+  const attempt = async (mounts: boolean) => {
+    const [command, ...args] = namespaceWords(askSpec(readlink), tools, mounts);
+    return ownNamespaces(await tryOut(command, args));
   };
-  const [command, ...args] = words(askSpec(readlink));
-  const found = ownNamespaces(await tryOut(command, args));
+  const first = mount ? await attempt(true) : undefined;
+  const mounts = first !== undefined && !('failure' in first);
+  const found = mounts ? first : await attempt(false);
   if ('failure' in found) return { ...found, failure: `unshare: ${found.failure}` };
   if (!found.has('pid') || !found.has('net')) return { failure: 'unshare makes no namespaces', late: false };
   return {
@@ -129,9 +125,11 @@ export async function namespaces(root: boolean): Promise<MakerTrial> {
       signals: 'kernel',
       syscalls: 'none',
     }),
-    wrap: (spec) => ({ words: words(spec), feeds: [] }),
+    wrap: (spec) => ({ words: namespaceWords(spec, tools, mounts), feeds: [] }),
   };
 }
+
+const userOfCore = () => ({ uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 });
 
 export async function anotherUser(root: boolean): Promise<MakerTrial> {
   if (!root) return { failure: 'the Core is not root', late: false };
@@ -164,7 +162,8 @@ export const nothing: Maker = {
 
 function askSpec(readlink: string): SandboxSpec {
   const nowhere = { env: {}, files: { read: [], write: [] }, sockets: [], nodes: [] };
-  return { ...nowhere, name: 'trial', program: readlink, args: ASK, cwd: '/', network: 'none' };
+  const limits = { memoryMaxMB: 1 };
+  return { ...nowhere, name: 'trial', program: readlink, args: ASK, cwd: '/', network: 'none', limits };
 }
 
 function ownNamespaces(trial: Trial): ReadonlySet<string> | { readonly failure: string; readonly late: boolean } {

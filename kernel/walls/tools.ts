@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { constants, lstatSync, readlinkSync } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { reasonOf } from '@device-core/plugin-api';
-import type { SystemFiles } from '@device-core/plugin-api/inside/sandbox';
+import type { SystemFiles, TaskCounter } from '@device-core/plugin-api/inside/sandbox';
 
 /** Fixed folders instead of the search path of the Core's environment, which could choose the wall. */
 const PLACES = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
@@ -48,4 +49,17 @@ export function systemFiles(): SystemFiles {
     else if (entry?.isDirectory()) read.push(path);
   }
   return { read, links };
+}
+
+/** Since Linux 5.14 each user namespace has a separate count of tasks (RLIMIT_NPROC). Before, all of a user counted. */
+const COUNTS = [5, 14] as const;
+
+/** Undefined on an older system, where the limit would be one of the Core's own user. */
+export async function taskCounter(prlimit: string, system = release()): Promise<TaskCounter | undefined> {
+  const [major = 0, minor = 0] = system.split('.').map((part) => Number.parseInt(part, 10));
+  if (major < COUNTS[0] || (major === COUNTS[0] && minor < COUNTS[1])) return undefined;
+  const limits = await readFile('/proc/self/limits', 'utf8');
+  const hard = /^Max processes\s+\S+\s+(\S+)/m.exec(limits)?.[1];
+  if (hard === undefined) return undefined;
+  return { prlimit, most: hard === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(hard) };
 }

@@ -27,6 +27,8 @@ export interface SandboxSpec {
   readonly groups?: readonly string[];
   /** Nothing of the system's own programs and libraries is seen: what is run brings all that it needs. */
   readonly bare?: boolean;
+  /** Limits that its walls hold: all files in memory together, `/tmp` and `/dev/shm`; processes and threads. */
+  readonly limits?: { readonly memoryMaxMB?: number; readonly tasksMax?: number };
 }
 
 /** Absolute paths of files and folders, with all that lies below. What is not there is not there inside either. */

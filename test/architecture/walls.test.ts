@@ -191,7 +191,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-names\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
+      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-names\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
@@ -374,6 +374,7 @@ test('state is written by the one durable writer', () => {
     ],
     [/^plugins\/state\/outbox\/database\.ts$/, 'SQLite writes its own file; a new one is synced, and then named'],
     [/^plugins\/life\/systemd\/ready-descriptor\.ts$/, 'the pipe of a boot loader that runs the Core'],
+    [/^plugins\/apps\/supervisor-process\/task-group\.ts$/, 'control groups are in the memory of the system'],
     [/^plugin-api\/inside\/netlink\.ts$/, 'a pipe in the place of the kernel, which is read and never written'],
   ];
   const writing = sources('{kernel,plugin-api,plugins}/**/*.ts').filter((file) => {

@@ -31,9 +31,9 @@ interface Seen {
 /** Starts the probe as a plugin at level process, and lets it reach out. */
 async function reach(
   best: string,
-  more: { readonly capabilities?: readonly CapabilityId[]; readonly files?: object } = {},
+  more: { readonly capabilities?: readonly CapabilityId[]; readonly files?: object; readonly below?: string } = {},
 ): Promise<Seen> {
-  const root = mkdtempSync(join(tmpdir(), 'dc-'));
+  const root = mkdtempSync(join(more.below ?? tmpdir(), 'dc-'));
   const run = join(root, 'run');
   const folder = join(root, 'probe');
   mkdirSync(join(root, 'var/apps/com.example.other/data'), { recursive: true });
@@ -164,7 +164,8 @@ describe('a plugin in a process', () => {
   it('cannot signal the Core or use the network where there are bare namespaces; its files are told', {
     skip: withoutWalls('namespaces'),
   }, async () => {
-    const { found, visible, health } = await reach('namespaces');
+    // A guest has a separate /tmp.
+    const { found, visible, health } = await reach('namespaces', { below: '/var/tmp' });
     assert.notDeepEqual(visible, [], 'it has no root of its own');
     assert.deepEqual(
       { ...found, operator: '' },

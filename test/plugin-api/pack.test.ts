@@ -90,6 +90,7 @@ test('a plugin written outside the tree against the packed file type-checks, tes
   const kit = [
     'consent',
     'contracts',
+    'held-memory',
     'lazy-package',
     'manifest-check',
     'operations',

@@ -69,6 +69,8 @@ describe('bwrapOf', () => {
       ...['--ro-bind-try', '/run/device/apps/agenda', '/run/device/apps/agenda'],
       ...[
         '--remount-ro',
+        '/dev',
+        '--remount-ro',
         '/',
         '--chdir',
         '/srv/agenda',
@@ -80,6 +82,33 @@ describe('bwrapOf', () => {
         '--flag',
       ],
     ]);
+  });
+
+  it('gives its file systems in memory half of its budget each', () => {
+    const args = bwrapOf({ ...SPEC, limits: { memoryMaxMB: 96 } });
+    const half = String(48 * 1024 * 1024);
+    const mounted = args.flatMap((word, at) => (word === '--tmpfs' ? [args.slice(at - 2, at + 2).join(' ')] : []));
+    assert.deepEqual(mounted, [`--size ${half} --tmpfs /dev/shm`, `--size ${half} --tmpfs /tmp`]);
+    assert.ok(!bwrapOf({ ...SPEC, limits: { memoryMaxMB: 96 } }, { sized: false }).includes('--size'));
+  });
+
+  it('limits its tasks where its user namespace has a separate count', () => {
+    const counter = { prlimit: '/usr/bin/prlimit', most: 100 };
+    const rows: readonly (readonly [more: Partial<SandboxSpec>, expected: string | undefined])[] = [
+      [{ limits: { tasksMax: 8 } }, '--nproc=15'],
+      [{ limits: { tasksMax: 1_000 } }, '--nproc=100'],
+      [{ limits: { tasksMax: 8 }, uid: 40_001 }, undefined],
+      [{ limits: { tasksMax: 8 }, bare: true }, undefined],
+      [{}, undefined],
+    ];
+    for (const [more, expected] of rows) {
+      const args = bwrapOf({ ...SPEC, ...more }, { counter });
+      assert.equal(
+        args.find((word) => word.startsWith('--nproc')),
+        expected,
+        JSON.stringify(more),
+      );
+    }
   });
 
   const cases: Readonly<

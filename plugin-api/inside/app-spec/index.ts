@@ -1,6 +1,7 @@
 /** One run of a guest as plain data, and what the system's kernel is told of it. */
 
 export type { AppSpec, GrantedNode, GuestLimits, NamedHost } from '../../contract/app-spec.ts';
+export { TASKS_ABOVE } from '../sandbox/tasks.ts';
 export { accountOf } from './account.ts';
 export { apparmorOf } from './apparmor.ts';
 export { appSpecProblem, SERVICE } from './check.ts';

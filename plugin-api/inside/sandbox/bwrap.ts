@@ -1,4 +1,5 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
+import { TASKS_ABOVE } from './tasks.ts';
 
 /** System files that every guest sees: programs and libraries, never the device's own files. */
 export interface SystemFiles {
@@ -16,7 +17,6 @@ const ETC = ['ld.so.cache', 'localtime', 'alternatives', 'ssl/certs', 'ca-certif
 /** For names of hosts: of use with a network only. */
 const ETC_NETWORK = ['resolv.conf', 'hosts', 'nsswitch.conf', 'gai.conf', 'services', 'protocols', 'host.conf'];
 
-/** A file that is made inside, of what bubblewrap reads from a descriptor. It is in no folder of the device. */
 /** Forwarder that runs first in a guest with named hosts, and leads its connections to the socket of its way out. */
 export interface Forwarder {
   /** Absolute path of a Node. */
@@ -30,9 +30,11 @@ export const FORWARDER: Forwarder = {
   node: process.execPath,
   main: decodeURIComponent(new URL('./forwarder.js', import.meta.url).pathname),
 };
+const MIB = 1024 * 1024;
 /** Two processes in one: little heap is enough for what only passes through. */
 const FORWARDER_FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1', '--v8-pool-size=1'];
 
+/** A file that is made inside, of what bubblewrap reads from a descriptor. It is in no folder of the device. */
 export interface BwrapFile {
   /** Absolute path inside; the folders above it are made. */
   readonly path: string;
@@ -53,6 +55,18 @@ export interface BwrapOptions {
   readonly files?: readonly BwrapFile[];
   /** FORWARDER, if absent. */
   readonly forwarder?: Forwarder;
+  /** False for a bubblewrap without `--size` (before 0.7). */
+  readonly sized?: boolean;
+  /** Absent where the system does not count the tasks of a user namespace by themselves. */
+  readonly counter?: TaskCounter;
+}
+
+/** Limit of tasks by setrlimit(2). */
+export interface TaskCounter {
+  /** Path of prlimit inside. */
+  readonly prlimit: string;
+  /** The Core's own limit: nothing is allowed more. */
+  readonly most: number;
 }
 
 /**
@@ -71,11 +85,19 @@ export function bwrapCommandOf(
 }
 
 /**
- * Arguments of bubblewrap (0.5 or newer) for a guest, its program among them. Namespaces for processes, IPC, host name, cgroups, users
+ * Arguments of bubblewrap (0.7 or newer, 0.5 without sizes) for a guest, its program among them. Namespaces for processes, IPC, host name, cgroups, users
  * (unless it has a separate user) and, without a grant, the network; a separate root that is read-only; no capability.
  */
 export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[] {
-  const { system = MERGED_USR, seccomp, setpriv, files: made = [], forwarder = FORWARDER } = options;
+  const {
+    system = MERGED_USR,
+    seccomp,
+    setpriv,
+    files: made = [],
+    forwarder = FORWARDER,
+    sized = true,
+    counter,
+  } = options;
   const { uid, network, name, cwd, program, files } = spec;
   const first = forwarded(spec, forwarder);
   const seen = first === undefined ? spec : withRead(spec, [forwarder.node, forwarder.main]);
@@ -88,9 +110,9 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
     ...(uid === undefined ? [] : ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'].flatMap((cap) => ['--cap-add', cap])),
     ...passable(spec, ['/etc/passwd', '/etc/ssl/certs']),
     ...base(spec, system, made),
-    ...['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/dev/shm'],
+    ...['--proc', '/proc', '--dev', '/dev', ...inMemory(spec, sized, '/dev/shm')],
     // A claim of everything includes /tmp.
-    ...(files.read.includes('/') || files.write.includes('/') ? [] : ['--perms', '1777', '--tmpfs', '/tmp']),
+    ...(claimsAll(spec) ? [] : inMemory(spec, sized, '/tmp')),
     ...passable(spec, [
       ...shown(seen, system).keys(),
       ...Object.keys(files.links ?? {}),
@@ -103,12 +125,15 @@ export function bwrapOf(spec: SandboxSpec, options: BwrapOptions = {}): string[]
       const mode = kind === 'secret' && uid === undefined ? '0400' : '0444';
       return ['--perms', mode, '--file', String(descriptor), path];
     }),
+    // Its folder is a file system in memory, too. What is mounted below stays as it is.
+    ...['--remount-ro', '/dev'],
     ...(files.write.includes('/') ? [] : ['--remount-ro', '/']),
     ...['--chdir', cwd],
     ...(seccomp === undefined ? [] : ['--seccomp', String(seccomp)]),
     '--',
     ...(uid === undefined ? [] : asUser(setpriv, uid, spec.groups)),
     ...(first ?? []),
+    ...(counter === undefined ? [] : taskWords(spec, counter)),
     ...[program, ...spec.args],
   ];
 }
@@ -122,9 +147,29 @@ function forwarded({ network, wayOut, bare }: SandboxSpec, { node, main }: Forwa
   return [node, ...FORWARDER_FLAGS, main, wayOut];
 }
 
+/** A file system in memory for everybody inside, of half of what both of them may take. */
+function inMemory({ limits }: SandboxSpec, sized: boolean, path: string): string[] {
+  const { memoryMaxMB } = limits ?? {};
+  const size = memoryMaxMB === undefined || !sized ? [] : ['--size', String(Math.floor((memoryMaxMB * MIB) / 2))];
+  return ['--perms', '1777', ...size, '--tmpfs', path];
+}
+
+/**
+ * Limit of the tasks in the guest's own user namespace (setrlimit(2), RLIMIT_NPROC; counted there since Linux 5.14). It
+ * is above the budget, so that a guest that goes there is ended and told why. Root of the device is not limited by it.
+ */
+function taskWords({ limits, uid, bare }: SandboxSpec, { prlimit, most }: TaskCounter): readonly string[] {
+  if (limits?.tasksMax === undefined || uid !== undefined || bare) return [];
+  return [prlimit, `--nproc=${Math.min(most, limits.tasksMax + TASKS_ABOVE - 1)}`, '--'];
+}
+
 /** True where the program of a guest is not the first process inside. */
 export function isForwarded(spec: SandboxSpec): boolean {
   return forwarded(spec, FORWARDER) !== undefined;
+}
+
+function claimsAll({ files }: Pick<SandboxSpec, 'files'>): boolean {
+  return files.read.includes('/') || files.write.includes('/');
 }
 
 function withRead(spec: SandboxSpec, more: readonly string[]): SandboxSpec {
@@ -159,7 +204,7 @@ function base({ files, network, bare }: SandboxSpec, system: SystemFiles, made: 
 
 /** bubblewrap makes the folders above a mount for its own user alone: one of another user could not pass them. */
 function passable({ uid, files }: SandboxSpec, paths: readonly string[]): string[] {
-  if (uid === undefined || files.read.includes('/') || files.write.includes('/')) return [];
+  if (uid === undefined || claimsAll({ files })) return [];
   const folders = new Set(paths.flatMap((path) => path.split('/').map((_, at, parts) => parts.slice(0, at).join('/'))));
   return [...folders]
     .filter((folder) => folder !== '' && !MADE.includes(folder))

@@ -15,6 +15,8 @@ export {
   isForwarded,
   MERGED_USR,
   type SystemFiles,
+  type TaskCounter,
 } from './bwrap.ts';
+export { type NamespaceTools, namespaceWords } from './namespaces.ts';
 export { seccompOf } from './seccomp.ts';
 export { ARCHITECTURES, type Architecture, DENIED_CALLS } from './syscalls.ts';

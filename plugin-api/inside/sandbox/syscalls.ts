@@ -68,6 +68,8 @@ export const DENIED_CALLS: Readonly<Record<string, Readonly<Record<string, Numbe
     move_pages: [279, 239],
     migrate_pages: [256, 238],
   },
+  // Memory of no process, which outlives them all and is seen from inside alone. /dev/shm does the same.
+  ipc: { shmget: [29, 194], msgget: [68, 186], semget: [64, 190] },
   rings: { io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] },
   handles: {
     name_to_handle_at: [303, 264],

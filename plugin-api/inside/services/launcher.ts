@@ -20,6 +20,8 @@ export interface WallsReport {
   readonly reason?: string;
   /** Another user can be given to a guest: the Core is root. */
   readonly users: boolean;
+  /** The system counts the tasks of such a guest by themselves, and refuses one too many. */
+  readonly tasks?: 'kernel';
 }
 
 /** A program inside its walls, to be spawned as it is, with its own standard streams. Plain data. */

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { Enforced, Enforcement, EnforcementReport } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Wall, WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 
@@ -17,7 +18,8 @@ export function wallsFor(demand: Readonly<Partial<Record<Enforced, 'kernel' | 'w
   return [...new Set(kinds.flatMap(([kind, least]) => (least === 'kernel' ? (WALLS_OF[kind] ?? []) : [])))];
 }
 
-const NO_GROUP = 'the Core makes no control groups; it looks every two seconds, and ends what took too much';
+const NO_GROUP =
+  'no control group of the Core counts it; the Core looks every two seconds, and ends what took too much';
 
 /** Kinds that are not enforced as well as is demanded, of those for which there is no wall: the launcher speaks of those. */
 export function lacking(
@@ -30,8 +32,8 @@ export function lacking(
   });
 }
 
-/** Enforcement for a guest without a separate user and without the network. */
-export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementReport {
+/** Enforcement for a guest without a separate user and without the network. `groups`: control groups limit tasks. */
+export function enforcementOf({ by, walls, reason, tasks }: WallsReport, groups = false): EnforcementReport {
   const why = reason ?? `${by} does not keep it`;
   const kept = (kind: Enforced) =>
     WALLS_OF[kind]?.every((wall) => walls[wall] === 'kernel') === true ? ('kernel' as const) : ('none' as const);
@@ -43,12 +45,12 @@ export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementRe
     network: kept('network'),
     syscalls: kept('syscalls'),
     memory: 'watched',
-    tasks: 'watched',
+    tasks: groups ? 'kernel' : (tasks ?? 'watched'),
     mac: 'none',
   };
   const reasons: Partial<Record<Enforced, string>> = {
     memory: NO_GROUP,
-    tasks: NO_GROUP,
+    ...maybe({ tasks: enforced.tasks === 'watched' ? NO_GROUP : undefined }),
     mac: 'only supervisor-systemd loads profiles of AppArmor',
   };
   for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;

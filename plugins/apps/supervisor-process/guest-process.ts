@@ -5,6 +5,7 @@ import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import type { WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
 import type { GuestLog } from './guest-log.ts';
 import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
+import type { TaskGroup } from './task-group.ts';
 
 /** Time for SIGKILL to take effect, and for the output to run dry. */
 const KILL_MS = 2_000;
@@ -20,6 +21,8 @@ export interface Launch {
   readonly run: string;
   readonly log: GuestLog;
   readonly clock: Clock;
+  /** Limits its tasks; absent where the system has no such thing. */
+  readonly group: Pick<TaskGroup, 'add'> | undefined;
 }
 
 export interface Exit {
@@ -50,6 +53,8 @@ export class GuestProcess {
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe', ...feeds.map(() => 'pipe' as const)],
     }) as ChildProcessByStdio<null, Readable, Readable>;
+    // Before bubblewrap is fed: it makes no process until then.
+    if (child.pid !== undefined) launch.group?.add(child.pid);
     for (const { descriptor, bytes } of feeds) {
       const feed = child.stdio[descriptor] as Writable | undefined;
       feed?.on('error', () => undefined); // who does not read it ends, which `exited` tells

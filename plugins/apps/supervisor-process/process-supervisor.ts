@@ -3,7 +3,8 @@ import { access, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
-import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
+import { type AppSpec, TASKS_ABOVE } from '@device-core/plugin-api/inside/app-spec';
+import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type {
   AppSupervisor,
   EnforcementReport,
@@ -15,6 +16,8 @@ import type {
 } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
+import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';
+import { NamespaceCount, tasksInside } from '../shared/new-tasks/namespace-count.ts';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
 import type { FormerRecord, ProcessRecords } from './former-processes.ts';
 import { GuestLog } from './guest-log.ts';
@@ -23,8 +26,9 @@ import { type Excess, GuestWatch } from './guest-watch.ts';
 import { limitWords } from './limits.ts';
 import { ownedBy, ownTree } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
-import { membersOf } from './process-session.ts';
+import { membersOf, programOf } from './process-session.ts';
 import { treeOf, usageOf } from './process-usage.ts';
+import { type TaskGroup, TaskGroups } from './task-group.ts';
 
 export interface ProcessSupervisorOptions {
   readonly identity: Identity;
@@ -56,9 +60,11 @@ interface Run {
   readonly guest: GuestRun;
   readonly spec: AppSpec;
   readonly process: GuestProcess;
+  readonly group: TaskGroup | undefined;
+  readonly held: HeldMemory;
   readonly ended: PromiseWithResolvers<GuestEnd>;
   over: boolean;
-  watched?: Disposable;
+  watched?: DisposableStack;
   /** It took too much, which is why it was ended. */
   excess?: Excess;
   /** It did not end by itself. */
@@ -84,15 +90,19 @@ export class ProcessSupervisor implements AppSupervisor {
   readonly #unstarted = new Map<string, { readonly run: string; readonly end: GuestEnd }>();
   readonly #logs = new Map<string, GuestLog>();
   readonly #watch: GuestWatch;
+  readonly #forks: ForkWatch;
+  /** Found out when first asked for: a Core without guests needs none. */
+  readonly #groups = lazily(() => TaskGroups.open());
   #count = 0;
 
   constructor(options: ProcessSupervisorOptions) {
     this.#options = options;
     this.#watch = new GuestWatch(options.scope);
+    this.#forks = new ForkWatch(options);
   }
 
   async enforcement(): Promise<EnforcementReport> {
-    return enforcementOf(await this.#options.launcher.report());
+    return enforcementOf(await this.#options.launcher.report(), this.#groups() !== undefined);
   }
 
   async prepare(spec: AppSpec): Promise<void> {
@@ -138,7 +148,8 @@ export class ProcessSupervisor implements AppSupervisor {
       await this.#void(spec);
       return { run, name, leader: { pid: 0, startTime: '' } };
     }
-    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock });
+    const group = this.#groups()?.make(run, spec.limits.tasksMax + TASKS_ABOVE);
+    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock, group });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
       ? identity.launched({
@@ -152,6 +163,8 @@ export class ProcessSupervisor implements AppSupervisor {
       guest: { run, name, leader: process.leader },
       spec,
       process,
+      group,
+      held: new HeldMemory(),
       ended: Promise.withResolvers<GuestEnd>(),
       over: false,
       stopped: false,
@@ -272,25 +285,35 @@ export class ProcessSupervisor implements AppSupervisor {
     } catch (thrown) {
       log.warn({ guest: guest.name, reason: reasonOf(thrown) }, 'cannot remove the record of a guest');
     }
+    entry.group?.remove();
     await this.#void(spec);
     entry.ended.resolve(endOf(exit, entry));
   }
 
   /** Inside walls nothing leaves the tree of processes; without them it is looked for among all. */
-  #usage({ process, spec }: Run): GuestUsage {
+  #usage({ process, spec, held }: Run): GuestUsage {
     const { leader, walled } = process;
-    return usageOf(walled ? treeOf(leader.pid) : membersOf(leader, homeOf(spec), 'recent'));
+    if (!walled) return usageOf(membersOf(leader, homeOf(spec), 'recent'), held);
+    return usageOf(treeOf(leader.pid), held, programOf(leader.pid, 1));
   }
 
   #watchOver(entry: Run): void {
-    entry.watched = this.#watch.add({
-      limits: entry.spec.limits,
-      usage: () => (entry.over ? undefined : this.#usage(entry)),
-      over: (excess) => {
-        entry.excess = excess;
-        entry.process.kill();
-      },
-    });
+    const over = (excess: Excess) => {
+      entry.excess ??= excess;
+      entry.process.kill();
+    };
+    const { leader, walled } = entry.process;
+    entry.watched = new DisposableStack();
+    const { limits } = entry.spec;
+    entry.watched.use(this.#watch.add({ limits, usage: () => (entry.over ? undefined : this.#usage(entry)), over }));
+    // Without walls it has no pid namespace, which alone tells its tasks from those of others.
+    if (walled)
+      entry.watched.use(
+        this.#forks.add(
+          () => new NamespaceCount(() => tasksInside(programOf(leader.pid, 1))),
+          (perSecond) => over({ of: 'tasks', reason: tooManyForks(perSecond) }),
+        ),
+      );
   }
 
   /** Its token is of no more use. */
@@ -350,4 +373,12 @@ function endOf(
   const how = { ...(code === null ? {} : { code }), ...(signal === null ? {} : { signal }) };
   if (excess) return { ...how, cause: excess.of === 'memory' ? 'memory' : 'signal', reason: excess.reason };
   return { ...how, cause: stopped ? 'stopped' : signal === null ? 'exit' : 'signal' };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

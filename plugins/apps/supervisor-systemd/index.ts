@@ -35,6 +35,7 @@ export const plugin = definePlugin({
       warden,
       bus,
       clock,
+      scope,
       log,
       remains,
       run: paths.run,

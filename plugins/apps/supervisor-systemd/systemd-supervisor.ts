@@ -1,6 +1,14 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, CoreError, type Logger, maybe, reasonOf, settlesWithin } from '@device-core/plugin-api';
+import {
+  type Clock,
+  CoreError,
+  type Logger,
+  maybe,
+  reasonOf,
+  type Scope,
+  settlesWithin,
+} from '@device-core/plugin-api';
 import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
 import type {
   AppSupervisor,
@@ -12,6 +20,8 @@ import type {
   OutputLine,
 } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
+import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';
+import { GroupCount, tasksFile, tasksIn } from '../shared/new-tasks/group-count.ts';
 import type { Credentials } from './credentials.ts';
 import { enforcementOf, lacking } from './enforcement.ts';
 import type { GuestOutput } from './guest-output.ts';
@@ -33,6 +43,7 @@ export interface SystemdSupervisorOptions {
   readonly state: string;
   readonly remains: Remains;
   readonly clock: Clock;
+  readonly scope: Scope;
   readonly log: Logger;
 }
 
@@ -55,6 +66,7 @@ const shortOf = (name: string) => name.replace(/^(app|plugin)-/, '');
 export class SystemdSupervisor implements AppSupervisor {
   readonly #options: SystemdSupervisorOptions;
   readonly #runs = new Map<string, Run>();
+  #forks: ForkWatch | undefined;
   #count = 0;
 
   constructor(options: SystemdSupervisorOptions) {
@@ -112,6 +124,7 @@ export class SystemdSupervisor implements AppSupervisor {
     await unit.begun();
     output.began(spec.name, unit.invocation, { run, since });
     void unit.ended.then(() => output.over(spec.name, unit.invocation));
+    await this.#watchOver(unit);
     return unit.guest;
   }
 
@@ -238,6 +251,25 @@ export class SystemdSupervisor implements AppSupervisor {
     const again = new UnitRun({ run, ...options });
     await again.attend();
     return again;
+  }
+
+  /** systemd limits the tasks of a unit, and not how many come and go. */
+  async #watchOver(unit: UnitRun): Promise<void> {
+    const { log, scope, warden } = this.#options;
+    const warn = (thrown: unknown) =>
+      log.warn({ guest: unit.options.name, reason: reasonOf(thrown) }, 'cannot watch the new tasks of a unit');
+    const group = await unit.properties().then((known) => String(known.get('ControlGroup') ?? ''), warn);
+    const file = group?.startsWith('/') ? tasksFile(group) : undefined;
+    if (file === undefined || unit.over) return;
+    this.#forks ??= new ForkWatch({ scope });
+    const watched = this.#forks.add(
+      () => new GroupCount(() => tasksIn(file)),
+      (perSecond) => {
+        unit.excess = tooManyForks(perSecond);
+        void warden.ask({ verb: 'kill', name: unitName(unit) }).catch(warn);
+      },
+    );
+    void unit.ended.then(() => watched[Symbol.dispose]());
   }
 
   async #find(run: string): Promise<Run> {

@@ -21,6 +21,9 @@ const STEPS: Readonly<Record<number, string>> = {
 
 /** Codes that systemd ends with itself (systemd.exec): whoever was never seen to run did not run. */
 const OWN_CODES = { first: 200, last: 245 } as const;
+const MIB = 1024n * 1024n;
+/** Value of systemd for no limit. */
+const UNLIMITED = 2n ** 64n - 1n;
 const BY_SIGNAL = ['signal', 'core-dump'];
 
 /**
@@ -34,7 +37,7 @@ export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, sto
   const status = Number(service.get('ExecMainStatus') ?? 0);
   const how = code === 0 ? {} : code === EXITED ? { code: status } : { signal: signalName(status) };
   if (stopped) return { ...how, cause: 'stopped' };
-  if (result === 'oom-kill') return { ...how, cause: 'memory' };
+  if (result === 'oom-kill') return { ...how, cause: 'memory', reason: overMemory(service.get('MemoryMax')) };
   const own = status >= OWN_CODES.first && status <= OWN_CODES.last;
   if (!ran && !(code === EXITED ? !own : BY_SIGNAL.includes(result))) {
     const step = code === EXITED ? STEPS[status] : undefined;
@@ -43,6 +46,11 @@ export function endOf(service: ReadonlyMap<string, DBusValue>, ran: boolean, sto
   if (result === 'success' && code !== EXITED)
     return { ...how, cause: 'stopped', reason: 'another program stopped its unit' };
   return { ...how, cause: code === EXITED ? 'exit' : 'signal' };
+}
+
+function overMemory(most: DBusValue | undefined): string {
+  const budget = typeof most === 'bigint' && most < UNLIMITED ? `, and its budget is ${most / MIB} MB` : '';
+  return `it took too much memory${budget}`;
 }
 
 function signalName(number: number): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { maybe } from '@device-core/plugin-api';
 import type { DBusValue } from '@device-core/plugin-api/inside/dbus';
 import type { GuestEnd, GuestRun } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { SystemBus } from './system-bus.ts';
@@ -37,6 +38,8 @@ export class UnitRun {
   #leader: GuestRun['leader'] = { pid: 0, startTime: '' };
   #watch: Disposable | undefined;
   stopped = false;
+  /** Reason for which the supervisor ended it, for people. */
+  excess: string | undefined;
 
   constructor(options: UnitRunOptions) {
     this.options = options;
@@ -164,7 +167,7 @@ export class UnitRun {
     this.#over = true;
     this.#watch?.[Symbol.dispose]();
     this.#begun.resolve();
-    this.#ended.resolve(end);
+    this.#ended.resolve(end.cause === 'signal' ? { ...end, ...maybe({ reason: this.excess }) } : end);
   }
 }
 

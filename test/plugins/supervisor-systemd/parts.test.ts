@@ -31,6 +31,7 @@ import { part } from '../../fixtures/scope.ts';
 after(leakCheck());
 const folder = mkdtempSync(join(tmpdir(), 'sys-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
+const OOM = { signal: 'SIGKILL', cause: 'memory', reason: 'it took too much memory, and its budget is 96 MB' };
 describe('a unit that ended', () => {
   const ENDS: readonly [
     why: string,
@@ -43,7 +44,7 @@ describe('a unit that ended', () => {
     ['in peace', ['Result', 'success', 1, 0], true, false, { code: 0, cause: 'exit' }],
     ['by a signal', ['Result', 'signal', 2, 9], true, false, { signal: 'SIGKILL', cause: 'signal' }],
     ['with a core dump', ['Result', 'core-dump', 3, 11], true, false, { signal: 'SIGSEGV', cause: 'signal' }],
-    ['for want of memory', ['Result', 'oom-kill', 2, 9], true, false, { signal: 'SIGKILL', cause: 'memory' }],
+    ['for want of memory', ['Result', 'oom-kill', 2, 9], true, false, OOM],
     ['because it was asked to', ['Result', 'success', 2, 15], true, true, { signal: 'SIGTERM', cause: 'stopped' }],
     [
       'because somebody else stopped it',
@@ -93,11 +94,8 @@ describe('a unit that ended', () => {
   ];
   for (const [why, [, result, code, status], ran, stopped, end] of ENDS)
     test(`${why} is told so`, () => {
-      const service = new Map<string, DBusValue>([
-        ['Result', result],
-        ['ExecMainCode', code],
-        ['ExecMainStatus', status],
-      ]);
+      const known = { Result: result, ExecMainCode: code, ExecMainStatus: status, MemoryMax: 96n << 20n };
+      const service = new Map<string, DBusValue>(Object.entries(known));
       assert.deepEqual(endOf(service, ran, stopped), end);
     });
 
