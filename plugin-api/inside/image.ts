@@ -148,9 +148,7 @@ function checkFiles(files: readonly ImageFile[]): void {
 }
 
 const isPieces = (pieces: unknown, count: number): boolean =>
-  Array.isArray(pieces) &&
-  pieces.length === count &&
-  pieces.every((one) => typeof one === 'string' && HEX.test(one));
+  Array.isArray(pieces) && pieces.length === count && pieces.every((one) => typeof one === 'string' && HEX.test(one));
 
 /** Nearly all paths: no control character in them, and nothing to put into a normal form. */
 const PLAIN = /^[\w@.+/-]*$/;

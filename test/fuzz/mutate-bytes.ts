@@ -23,8 +23,7 @@ function number(bytes: Buffer, random: Random): Buffer {
   const read = width === 1 ? bytes[at]! : width === 2 ? bytes.readUInt16LE(at) : bytes.readUInt32LE(at);
   const value = (near ? read + random.below(9) - 4 : random.pick(EDGES)) >>> 0;
   const little = random.chance(0.5);
-  for (let nth = 0; nth < width; nth += 1)
-    bytes[at + nth] = (value >>> (8 * (little ? nth : width - 1 - nth))) & 0xff;
+  for (let nth = 0; nth < width; nth += 1) bytes[at + nth] = (value >>> (8 * (little ? nth : width - 1 - nth))) & 0xff;
   return bytes;
 }
 

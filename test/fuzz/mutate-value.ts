@@ -114,5 +114,7 @@ export function mutateValue(value: unknown, random: Random, other: unknown, word
   let now = value;
   for (let left = random.pick([1, 1, 2, 4]); left > 0; left -= 1) now = changed(now, random, other, words);
   const text = JSON.stringify(now) ?? 'null';
-  return Buffer.from(text.replace(/"\\u0001raw(\d)\\u0001"(:?)/g, (_, index, colon) => (colon ? `"raw"${colon}` : RAW[index]!)));
+  return Buffer.from(
+    text.replace(/"\\u0001raw(\d)\\u0001"(:?)/g, (_, index, colon) => (colon ? `"raw"${colon}` : RAW[index]!)),
+  );
 }

@@ -13,7 +13,7 @@ export interface Plan {
   readonly table: string;
   readonly targets: readonly string[];
   readonly seed: number;
-  /** Of each target. */
+  /** Of each target that costs little. */
   readonly cases: number;
   /** Milliseconds for each target, after which it is left even if cases are missing. */
   readonly ms?: number;
@@ -50,14 +50,15 @@ for (const [nth, name] of plan.targets.entries()) {
 }
 
 async function all(target: Target, from: number): Promise<void> {
-  const { name } = target;
+  const { name, cost = 1 } = target;
+  const cases = Math.ceil(plan.cases / cost);
   at(name, -1);
   const opened = await target.open();
   const count = { cases: 0, accepted: 0, refused: 0, slowestMs: 0, mostMiB: 0 };
   if (opened.seeds.length === 0) return say({ target: name, skipped: 'nothing of it is installed here' });
   let problems = await seedProblems(name, opened);
   const began = performance.now();
-  for (let index = from; index < plan.cases && problems < MOST_PROBLEMS; index += 1) {
+  for (let index = from; index < cases && problems < MOST_PROBLEMS; index += 1) {
     if (plan.ms !== undefined && performance.now() - began > plan.ms) break;
     at(name, index);
     const { problem, accepted, ms, mib } = await measured(opened, caseOf(target, opened.seeds, plan.seed, index));

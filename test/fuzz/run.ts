@@ -49,6 +49,7 @@ const options = readUsage('test/fuzz/run.ts', HELP, process.argv.slice(2), (args
   };
 });
 
+const costOf = (name?: string): number => TARGETS.find((one) => one.name === name)?.cost ?? 1;
 const { minutes, seed, targets, one, keep } = options;
 console.log(`seed ${seed}`);
 const common = { table: join(import.meta.dirname, 'targets.ts'), targets, seed, keep, print: console.log };
@@ -56,7 +57,7 @@ const ms = (minutes * 60_000) / targets.length;
 const { findings } = await fuzz(
   one === undefined
     ? { ...common, cases: Number.MAX_SAFE_INTEGER, ms }
-    : { ...common, cases: one + 1, from: one },
+    : { ...common, cases: (one + 1) * costOf(targets[0]), from: one },
 );
 for (const { target, index } of findings)
   console.log(`again: npm run test:fuzz -- --seed ${seed} --target ${target} --case ${index}`);

@@ -12,6 +12,8 @@ export interface Target {
   /** `value`: JSON or YAML, mutated as a tree, too. */
   readonly form: 'value' | 'bytes';
   readonly seal?: Seal;
+  /** A case of it costs as much as so many of others: it gets fewer. 1, if absent. */
+  readonly cost?: number;
   /** Words of the format: a mutation puts them in. */
   readonly words?: readonly string[];
   /** Starts that cost more than a case come here, and are paid once. */

@@ -8,8 +8,8 @@ import {
   member,
   packApp,
   pathProblem,
-  readSignature,
   REPRODUCIBLE,
+  readSignature,
   verifyTree,
 } from '@device-core/plugin-api/inside/packages';
 import { ImageError, imageHash, parseImage, verifyImage } from '../../../plugin-api/inside/image.ts';
@@ -39,6 +39,7 @@ const LIMITS = { files: 64, bytes: 1 << 20 };
 
 const PACKAGE: Target = {
   name: 'package',
+  cost: 6,
   form: 'bytes',
   seal: TAR_GZ,
   words: TAR_WORDS,
@@ -58,10 +59,12 @@ const PACKAGE: Target = {
       seeds: [bytes],
       async run(changed) {
         writeFileSync(file, changed);
-        await stagePackage({ refusal: 'it is no file' }, { source: file, folder: out, limits: LIMITS, signal }).finally(() => {
-          const around = readdirSync(folder).toSorted();
-          if (String(around) !== 'a.app,out') throw new WrongAcceptance(`it wrote beside its folder: ${around}`);
-        });
+        await stagePackage({ refusal: 'it is no file' }, { source: file, folder: out, limits: LIMITS, signal }).finally(
+          () => {
+            const around = readdirSync(folder).toSorted();
+            if (String(around) !== 'a.app,out') throw new WrongAcceptance(`it wrote beside its folder: ${around}`);
+          },
+        );
         const found = await readPackage(APP_PACKAGE, out, file, LIMITS);
         const signature = await readSignature(APP_PACKAGE, 'com.example.a', out);
         verifyTree(APP_PACKAGE, 'com.example.a', found.hash, signature, [PUBLIC_KEY]);
@@ -102,15 +105,14 @@ const IMAGE_SIGNATURE: Target = {
   form: 'bytes',
   words: ['sha256:', ' ', '\n', '=', 'AA=='],
   async open() {
-    const seed = Buffer.from(IMAGE.signatures);
-    const signature = (bytes: Buffer) => Buffer.from(bytes.toString('utf8').split(' ')[1] ?? '', 'base64');
+    const signature = (text: string) => Buffer.from(text.split(' ')[1] ?? '', 'base64');
     return {
-      seeds: [seed],
+      seeds: [Buffer.from(IMAGE.signatures)],
       refuses: isImageError,
       run(bytes) {
         verifyImage(IMAGE.hash, bytes.toString('utf8'), IMAGE.keys, 0);
         const lines = bytes.toString('utf8').split('\n');
-        if (!lines.some((line) => signature(Buffer.from(line)).equals(signature(seed))))
+        if (!lines.some((line) => signature(line).equals(signature(IMAGE.signatures))))
           throw new WrongAcceptance('another signature is taken');
         return true;
       },
@@ -198,6 +200,7 @@ const BACKUP: Target = {
 
 const SEALED_BACKUP: Target = {
   name: 'sealed-backup',
+  cost: 15,
   form: 'bytes',
   words: ['-> scrypt ', '-> X25519 ', '\n---', ' 16\n', ' 30\n', 'age-encryption.org/v1'],
   open: () => openBackup(['form-1-sealed.dcb', 'form-2-sealed.dcb'], PASSPHRASE),

@@ -3,10 +3,18 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { cardScene, checkCard, checkScene, describeScene, layoutText, THEMES, TYPE } from '@device-core/plugin-api/scene';
+import {
+  cardScene,
+  checkCard,
+  checkScene,
+  describeScene,
+  layoutText,
+  THEMES,
+  TYPE,
+} from '@device-core/plugin-api/scene';
 import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
-import { readManifest } from '../../../kernel/boot/manifests.ts';
 import { resolveSku } from '../../../kernel/boot/check.ts';
+import { readManifest } from '../../../kernel/boot/manifests.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
 import { CONTROLS } from '../../../plugins/hardware/simulator/controls.ts';
 import { printScenario, ScenarioReader } from '../../../plugins/hardware/simulator/scenario.ts';
@@ -38,7 +46,17 @@ const SCENES: readonly unknown[] = [
     nodes: [
       { kind: 'text', id: 'clock', text: '{time}', x: 20, y: 20, w: 300, role: 'title' },
       { kind: 'rect', id: 'box', x: 0, y: 0, w: 40, h: 40, radius: 8, fill: '@accent', tap: 'box', label: 'Box' },
-      { kind: 'path', d: 'M0 0L40 0 20 30z', fill: { linear: 90, stops: [[0, '#000000'], [1, '@accent']] } },
+      {
+        kind: 'path',
+        d: 'M0 0L40 0 20 30z',
+        fill: {
+          linear: 90,
+          stops: [
+            [0, '#000000'],
+            [1, '@accent'],
+          ],
+        },
+      },
       { kind: 'group', x: 5, y: 5, clip: true, w: 9, h: 9, nodes: [{ kind: 'ellipse', w: 5, h: 5, sweep: 90 }] },
     ],
     timelines: [{ node: 'box', property: 'opacity', from: 0, to: 1, ms: 400 }],
@@ -67,7 +85,14 @@ const SCENE: Target = {
 const CARDS: readonly unknown[] = [
   { card: 1, template: 'text', title: 'Tea', value: '3', body: 'is ready', actions: [{ id: 'ok', title: 'Good' }] },
   { card: 1, template: 'list', title: 'Day', items: [{ id: 'a', title: 'One', body: 'more', value: '5' }] },
-  { card: 1, template: 'choice', options: [{ id: 'a', title: 'A' }, { id: 'b', title: 'B' }] },
+  {
+    card: 1,
+    template: 'choice',
+    options: [
+      { id: 'a', title: 'A' },
+      { id: 'b', title: 'B' },
+    ],
+  },
   { card: 1, template: 'media', title: 'Song', playing: true, positionMs: 1, durationMs: 9, controls: ['play'] },
   { card: 1, template: 'timer', until: 1_795_376_470_000, durationMs: 60_000 },
   { card: 1, template: 'progress', progress: 0.5 },
@@ -130,6 +155,7 @@ const YAML_WORDS = ['*a', '&a ', '!!binary ', '---\n', '- ', '<<: ', '? ', '|\n'
 
 const PLUGIN_MANIFEST: Target = {
   name: 'plugin-manifest',
+  cost: 3,
   form: 'value',
   words: YAML_WORDS,
   async open() {
@@ -155,6 +181,7 @@ const PLUGIN_MANIFEST: Target = {
 
 const APP_MANIFEST: Target = {
   name: 'app-manifest',
+  cost: 2,
   form: 'value',
   words: [...YAML_WORDS, 'capabilities', 'functions', 'exec', 'egress', 'runtime'],
   async open() {
@@ -171,6 +198,7 @@ const APP_MANIFEST: Target = {
 
 const SKU: Target = {
   name: 'sku',
+  cost: 6,
   form: 'value',
   words: [...YAML_WORDS, 'extends', 'grants', 'safeMode', 'auth', 'configuration', 'base.yaml', 'file.yaml'],
   async open() {

@@ -105,7 +105,10 @@ const CBP: Target = {
   },
   async open() {
     const vectors = JSON.parse(readFileSync(VECTORS, 'utf8')) as readonly Vector[];
-    return { seeds: vectors.filter(({ ok = true }) => ok).map(({ full }) => Buffer.from(full, 'hex')), run: bothReadings };
+    return {
+      seeds: vectors.filter(({ ok = true }) => ok).map(({ full }) => Buffer.from(full, 'hex')),
+      run: bothReadings,
+    };
   },
 };
 
