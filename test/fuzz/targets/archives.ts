@@ -82,7 +82,7 @@ const IMAGE = tinyImage({
 });
 
 /** The list of an image by itself; that a changed one has no signature is another check. */
-function checkList(list: Buffer): boolean {
+function checkList(list: Uint8Array): boolean {
   const { files } = parseImage(list);
   const bad = files.find(({ path }) => pathProblem(path) !== undefined);
   if (bad !== undefined) throw new WrongAcceptance(`a path of the list leads elsewhere: ${bad.path}`);
