@@ -54,9 +54,9 @@ def run(rest, rpc, ready):
     found.facts["holds"] = ", ".join(device.holds) or "nothing"
     for group, check in (
         ("operations", lambda: checks.operations(device, known, found)),
-        ("capabilities", lambda: checks.capabilities(device, before, found)),
         ("events", lambda: checks.events(device, found)),
         ("streams", lambda: checks.streams(device, found)),
+        ("capabilities", lambda: checks.capabilities(device, before, found)),
         ("limits", lambda: checks.limits(device, found)),
         ("budgets", lambda: checks.budgets(device, found)),
     ):
