@@ -67,8 +67,6 @@ def run(rest, rpc, ready):
     keep("report.txt", found.table())
     keep("junit.xml", found.junit())
     keep("held.json", json.dumps(sorted({*before, *device.holds})))
-    finished.set()
-    return device
 
 
 def main():
@@ -76,12 +74,18 @@ def main():
     ready = rpc.ready()
     began = time.monotonic()
     run(Rest(), rpc, ready)
+    tell(rpc, time.monotonic() - began)
+    finished.set()
+    rpc.over.wait()
+
+
+def tell(rpc, seconds):
+    """The result goes to the log of the app and to the health of the device, too."""
     counts = {outcome: found.count(outcome) for outcome in (PASSED, FAILED, SKIPPED)}
     print(found.table())
-    rpc.call("log.write", {"level": "info", "message": f"compatibility: {counts}, {time.monotonic() - began:.0f} s"})
+    rpc.call("log.write", {"level": "info", "message": f"compatibility: {counts}, {seconds:.0f} s"})
     failed = counts[FAILED]
     rpc.call("health.report", {"status": "error", "message": f"{failed} checks failed"} if failed else {"status": "okay"})
-    rpc.over.wait()
 
 
 main()

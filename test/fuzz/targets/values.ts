@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
-  cardScene,
   checkCard,
   checkScene,
   describeScene,
@@ -16,6 +15,7 @@ import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/re
 import { resolveSku } from '../../../kernel/boot/check.ts';
 import { readManifest } from '../../../kernel/boot/manifests.ts';
 import { AppManifestReader } from '../../../plugins/apps/apps/app-manifest.ts';
+import { cardScene } from '../../../plugins/display/shared/cards/index.ts';
 import { CONTROLS } from '../../../plugins/hardware/simulator/controls.ts';
 import { printScenario, ScenarioReader } from '../../../plugins/hardware/simulator/scenario.ts';
 import { type Target, WrongAcceptance } from '../target.ts';
