@@ -50,7 +50,9 @@ class Device:
                 self.operations[operation["operationId"]] = (method.upper(), path, operation)
 
     def may(self, capability):
-        """A parent gives its children, an unscoped capability every scope; device nodes are never asked for here."""
+        """A parent gives its children, an unscoped capability every scope; device nodes are named themselves."""
+        if capability.split(":")[0].endswith(".node"):
+            return capability in self.holds
         return any(
             one == capability or (":" not in one and capability.startswith((f"{one}.", f"{one}:"))) for one in self.holds
         )
@@ -157,6 +159,21 @@ def _bad(device, name, row, report):
     return report.passed("operations", case, answer.code)
 
 
+def rpc(device, report):
+    """Each method of /openrpc.json with a member that it does not know: an error of its document, and nothing is done."""
+    for method in device.rest.ask("GET", "/openrpc.json").body["methods"]:
+        name = method["name"]
+        case = f"{name} (bad)"
+        codes = [(one.get("data") or {}).get("code") for one in method.get("errors", [])]
+        try:
+            report.failed("rpc", case, f"a bad request is taken: {device.rpc.call(name, {'ctsAbsent': True})!r:.300}")
+        except RpcError as error:
+            if error.code == "INTERNAL" or (codes and error.code not in [*codes, *DENIALS, "PARAMS_INVALID"]):
+                report.failed("rpc", case, f"{error.code} is not documented: {error}")
+            else:
+                report.passed("rpc", case, error.code)
+
+
 def _filled(value, said):
     """With members of earlier answers in the place of `${operation.member}`."""
     if isinstance(value, dict):
@@ -176,7 +193,7 @@ def capabilities(device, before, report):
     using = {}
     for name, (_method, _path, operation) in device.operations.items():
         if "x-capability" in operation:
-            using.setdefault(operation["x-capability"].split(":")[0], []).append(f"{name} (good)")
+            using.setdefault(re.split(r"[:.]\{|:", operation["x-capability"])[0], []).append(f"{name} (good)")
     others = {wanted: _other(device, wanted, method, params) for wanted, method, params in OTHERS}
     streams_of = {wanted: outcomes_of(report, "streams", f"{stream} ({wanted})") for stream, _params, wanted in STREAMS}
     for capability in (one["id"] for one in answer.body["capabilities"]):

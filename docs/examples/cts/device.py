@@ -118,6 +118,16 @@ class Rpc:
         return self.started.get(timeout=TIMEOUT_S)
 
     def call(self, method, params=None):
+        """The result; raises RpcError. An answer of a rate limit is waited for."""
+        for left in range(MOST_RETRIES, -1, -1):
+            try:
+                return self._call(method, params)
+            except RpcError as error:
+                if error.code != "RATE_LIMITED" or left == 0:
+                    raise
+                time.sleep(1)
+
+    def _call(self, method, params):
         number, answer = next(self.numbers), queue.Queue()
         self.waiting[number] = answer
         try:

@@ -54,6 +54,7 @@ def run(rest, rpc, ready):
     found.facts["holds"] = ", ".join(device.holds) or "nothing"
     for group, check in (
         ("operations", lambda: checks.operations(device, known, found)),
+        ("rpc", lambda: checks.rpc(device, found)),
         ("events", lambda: checks.events(device, found)),
         ("streams", lambda: checks.streams(device, found)),
         ("capabilities", lambda: checks.capabilities(device, before, found)),
