@@ -69,7 +69,10 @@ describe('the compatibility suite', { skip: WITHOUT_PYTHON }, () => {
     eventually(
       async () => {
         const call = { app: CTS, name: 'cts.report', inputs: {}, caller: OPERATOR };
-        const found = await core.service(functions).call(call).then((it) => it as unknown as Report, notYet);
+        const found = await core
+          .service(functions)
+          .call(call)
+          .then((it) => it as unknown as Report, notYet);
         return found?.state === 'done' && holds.test(found.report) ? found : undefined;
       },
       'the report of the suite',
@@ -77,7 +80,7 @@ describe('the compatibility suite', { skip: WITHOUT_PYTHON }, () => {
     );
   const kept = (name: string) => readFileSync(join(core.paths.var, 'apps', CTS, 'data', name), 'utf8');
 
-  test('finds no failure in a Core that is right, and tries what is granted and what is not', async () => {
+  test('finds no failure in a Core that is right, with and without grants', async () => {
     const { failed, report: table } = await report(/holds: .*bridges\.spi:flash/);
     assert.equal(failed, 0, table);
     for (const line of [/^operations +\d{2,} +0 +\d+$/m, /^events +7 +0 +0$/m, /^limits +\d +0 +0$/m])
@@ -88,9 +91,8 @@ describe('the compatibility suite', { skip: WITHOUT_PYTHON }, () => {
 
   test('writes JUnit XML that counts the same', async () => {
     const xml = kept('junit.xml');
-    const [, tests, failures, skipped] = /<testsuites name="compatibility" tests="(\d+)" failures="(\d+)" skipped="(\d+)">/
-      .exec(xml)
-      ?.map(Number) ?? [];
+    const [, tests, failures, skipped] =
+      /<testsuites name="compatibility" tests="(\d+)" failures="(\d+)" skipped="(\d+)">/.exec(xml)?.map(Number) ?? [];
     assert.equal(xml.match(/<testcase /g)?.length, tests);
     assert.equal(xml.match(/<skipped /g)?.length, skipped);
     assert.equal(failures, 0);
@@ -98,12 +100,15 @@ describe('the compatibility suite', { skip: WITHOUT_PYTHON }, () => {
       assert.ok(xml.includes(`name="${name}"`), name);
   });
 
-  test('tells a capability that was withdrawn, and a wrong answer with its request', async () => {
+  test('reports a capability that was withdrawn, and a wrong answer with its request', async () => {
     using _broken = core.service(operations).add(BROKEN);
     await invoke('apps.revoke', { id: CTS, capability: 'bridges.spi:flash' });
     const { failed, report: table } = await report(/holds: (?!.*bridges\.spi)/);
     assert.equal(failed, 1, table);
-    assert.match(table, /FAILED operations: broken\.hour \(good\)\n.*INTERNAL\nrequest: GET \/broken\/hour\nanswer: 500 /);
+    assert.match(
+      table,
+      /FAILED operations: broken\.hour \(good\)\n.*INTERNAL\nrequest: GET \/broken\/hour\nanswer: 500 /,
+    );
     assert.match(kept('junit.xml'), /name="bridges\.spi: withdrawn"[^>]*\/>/);
     const { health } = await core.service(apps).status(CTS);
     assert.match(JSON.stringify(health), /1 checks failed/);
@@ -134,5 +139,8 @@ print(json.dumps([schemas.problem(schema, value) for schema, value, _ in json.lo
 test('the suite finds each answer that is not as documented', { skip: WITHOUT_PYTHON }, () => {
   const cwd = join(import.meta.dirname, '../../docs/examples/cts');
   const printed = execFileSync('python3', ['-B', '-c', CHECK], { cwd, input: JSON.stringify(ANSWERS) });
-  assert.deepEqual(JSON.parse(String(printed)), ANSWERS.map(([, , problem]) => problem));
+  assert.deepEqual(
+    JSON.parse(String(printed)),
+    ANSWERS.map(([, , problem]) => problem),
+  );
 });

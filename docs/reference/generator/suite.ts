@@ -1,6 +1,7 @@
 /** Operations with a good request each, as data of the compatibility suite: the requests of the REST pages, asked by the suite. */
-import type { Input } from './input.ts';
+
 import { type Asked, type Place, REQUESTS } from './examples/requests.ts';
+import type { Input } from './input.ts';
 
 export const SUITE = '../examples/cts/operations.json';
 const APP = 'org.device-core.cts';
@@ -9,12 +10,12 @@ const APP = 'org.device-core.cts';
 const OWN: Readonly<Record<string, Pick<Asked, 'path' | 'body' | 'fails'>>> = {
   'functions.call': { path: '/functions/call', body: { name: 'cts.echo', inputs: { text: 'Tea' } } },
   'functions.describe': { path: '/functions/cts.echo' },
+  'apps.diff': { path: '/apps/diff', body: { source: '/absent' } },
   'timers.set': { path: '/timers', body: { seconds: 5 } },
 };
 
 /** Members of earlier answers stand as `${operation.member}` in a request; the suite puts them in. */
 const place: Place = {
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: the suite reads it
   said: (operation) => new Proxy({}, { get: (_, member) => '${'.concat(operation, '.', String(member), '}') }),
   guest: () => '/absent',
 };
