@@ -3,7 +3,7 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { checkCard, checkScene, describeScene, layoutText, THEMES, TYPE } from '@device-core/plugin-api/scene';
+import { checkCard, checkScene, describeScene, layoutText, patchScene, THEMES, TYPE } from '@device-core/plugin-api/scene';
 import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import { resolveSku } from '../../../kernel/boot/check.ts';
 import { readManifest } from '../../../kernel/boot/manifests.ts';
@@ -69,6 +69,34 @@ const SCENE: Target = {
         if (text === undefined) return false;
         const scene = checkScene(text.value, 'of a test');
         describeScene(scene, WORLD);
+        return true;
+      },
+    };
+  },
+};
+
+const PATCHES: readonly unknown[] = [
+  { version: 1, set: [{ id: 'clock', text: 'Tea at {time}' }], remove: ['box'], timelines: [] },
+  { version: 1, add: [{ node: { kind: 'rect', id: 'new', w: 9, h: 9, fill: '@accent' } }], background: '#102030' },
+];
+
+const PATCH: Target = {
+  name: 'scene-patch',
+  form: 'value',
+  words: ['set', 'add', 'remove', 'into', 'before', 'clock', 'box', 'timelines', 'kind', 'nodes'],
+  async open() {
+    const scene = checkScene(SCENES[0], 'of a test');
+    return {
+      seeds: PATCHES.map(json),
+      run(bytes) {
+        const text = parsed(bytes);
+        if (text === undefined) return false;
+        const patched = patchScene(scene, text.value, 'of a test');
+        try {
+          checkScene(patched, 'after a patch');
+        } catch (error) {
+          throw new WrongAcceptance(`the patch is taken and no scene is left: ${(error as Error).message}`);
+        }
         return true;
       },
     };
@@ -211,4 +239,4 @@ const SKU: Target = {
   },
 };
 
-export const VALUES: readonly Target[] = [SCENE, CARD, SCENARIO, PLUGIN_MANIFEST, APP_MANIFEST, SKU];
+export const VALUES: readonly Target[] = [SCENE, PATCH, CARD, SCENARIO, PLUGIN_MANIFEST, APP_MANIFEST, SKU];

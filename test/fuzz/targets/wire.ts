@@ -10,6 +10,7 @@ import { openPacket } from '../../../plugins/hardware/cbp/packet.ts';
 import { decodeNdef, encodeNdef } from '../../../plugins/hardware/nfc/ndef.ts';
 import { decodePacket } from '../../../plugins/hardware/port-sim/sim/wire-format.ts';
 import { FrameReader } from '../../../plugins/interface/rpc/frame-reader.ts';
+import { encodeEvent, EventReader } from '../../../plugins/voice/wyoming/codec.ts';
 import { type Target, WrongAcceptance } from '../target.ts';
 
 const text = (...lines: readonly string[]): Buffer => Buffer.from(lines.join(''));
@@ -174,4 +175,34 @@ const DBUS: Target = {
   },
 };
 
-export const WIRE: readonly Target[] = [RPC, NDEF, CBP, DBUS];
+const WYOMING_LIMITS = { lineBytes: 4_096, dataBytes: 65_536, payloadBytes: 65_536 };
+
+const WYOMING: Target = {
+  name: 'wyoming',
+  form: 'bytes',
+  words: ['"data_length":', '"payload_length":', '"type":', '{}', '\n', '1e999', '-1', '__proto__'],
+  async open() {
+    return {
+      seeds: [
+        encodeEvent('describe'),
+        encodeEvent('audio-chunk', { rate: 16_000, width: 2, channels: 1 }, Buffer.alloc(64, 3)),
+        Buffer.concat([encodeEvent('transcribe', { language: 'en' }), encodeEvent('audio-stop')]),
+      ],
+      run(bytes) {
+        const reader = new EventReader(WYOMING_LIMITS);
+        const piece = 1 + (bytes.length % 41);
+        let events = 0;
+        for (let at = 0; at < bytes.length; at += piece)
+          for (const { type, data, payload } of reader.push(bytes.subarray(at, at + piece))) {
+            events += 1;
+            const again = [...new EventReader(WYOMING_LIMITS).push(encodeEvent(type, data, payload))];
+            if (again.length !== 1 || !isDeepStrictEqual(again[0]?.data, JSON.parse(JSON.stringify(data))))
+              throw new WrongAcceptance(`an event comes back as another: ${type} ${JSON.stringify(data)}`);
+          }
+        return events > 0 && !reader.within;
+      },
+    };
+  },
+};
+
+export const WIRE: readonly Target[] = [RPC, NDEF, CBP, DBUS, WYOMING];
