@@ -3,7 +3,15 @@ import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { checkCard, checkScene, describeScene, layoutText, patchScene, THEMES, TYPE } from '@device-core/plugin-api/scene';
+import {
+  checkCard,
+  checkScene,
+  describeScene,
+  layoutText,
+  patchScene,
+  THEMES,
+  TYPE,
+} from '@device-core/plugin-api/scene';
 import type { TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import { resolveSku } from '../../../kernel/boot/check.ts';
 import { readManifest } from '../../../kernel/boot/manifests.ts';

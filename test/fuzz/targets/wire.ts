@@ -10,7 +10,7 @@ import { openPacket } from '../../../plugins/hardware/cbp/packet.ts';
 import { decodeNdef, encodeNdef } from '../../../plugins/hardware/nfc/ndef.ts';
 import { decodePacket } from '../../../plugins/hardware/port-sim/sim/wire-format.ts';
 import { FrameReader } from '../../../plugins/interface/rpc/frame-reader.ts';
-import { encodeEvent, EventReader } from '../../../plugins/voice/wyoming/codec.ts';
+import { EventReader, encodeEvent } from '../../../plugins/voice/wyoming/codec.ts';
 import { type Target, WrongAcceptance } from '../target.ts';
 
 const text = (...lines: readonly string[]): Buffer => Buffer.from(lines.join(''));
