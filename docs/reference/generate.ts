@@ -22,6 +22,7 @@ import { rpcPage } from './generator/rpc.ts';
 import { SCENE_FILES, scenesPage } from './generator/scenes.ts';
 import { servicesPage } from './generator/services.ts';
 import { SHARED_FILES } from './generator/shared.ts';
+import { SUITE, suiteFile } from './generator/suite.ts';
 import { variantsPage } from './generator/variants.ts';
 
 /** Every page that is always there; the areas of REST follow the table of operations. */
@@ -42,6 +43,7 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   ...SCENE_FILES,
   ...SHARED_FILES,
   [ANSWERS]: answersFile,
+  [SUITE]: suiteFile,
   'variants.md': variantsPage,
 };
 const AREAS = 'rest';

@@ -140,12 +140,15 @@ function checkFiles(files: readonly ImageFile[]): void {
     if (!isCount(size)) throw new ImageError('list', 'it has no size', path);
     if (typeof sha256 !== 'string' || !HEX.test(sha256)) throw new ImageError('list', 'it has no SHA-256', path);
     const wanted = size > PIECE ? Math.ceil(size / PIECE) : 0;
-    if ((pieces?.length ?? 0) !== wanted || pieces?.some((one) => !HEX.test(one)))
+    if (!isPieces(pieces ?? [], wanted))
       throw new ImageError('list', `it has ${wanted} pieces, and the list names others`, path);
     bytes += size;
     if (bytes > MOST_BYTES) throw new ImageError('list', `the files have more than ${MOST_BYTES} bytes`);
   }
 }
+
+const isPieces = (pieces: unknown, count: number): boolean =>
+  Array.isArray(pieces) && pieces.length === count && pieces.every((one) => typeof one === 'string' && HEX.test(one));
 
 /** Nearly all paths: no control character in them, and nothing to put into a normal form. */
 const PLAIN = /^[\w@.+/-]*$/;

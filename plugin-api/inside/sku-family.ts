@@ -164,14 +164,28 @@ function chainOf(
         ? `is a circle: ${circle}`
         : chain.length >= MOST_FILES
           ? `makes a family of more than ${MOST_FILES} files`
-          : statSync(next, { throwIfNoEntry: false })?.isFile()
+          : isFile(next)
             ? undefined
-            : `names no file: ${base} is not there`;
+            : `names no file: ${shown(base)} is not there`;
     if (wrong === undefined) continue;
     refuse(layer, ['extends'], `extends ${wrong}`);
     return undefined;
   }
 }
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    return false; // the system has no such name: it is too long, or has a NUL
+  }
+}
+
+const MOST_SHOWN = 200;
+
+/** In one line, whatever was written. */
+const shown = (text: string): string =>
+  text.slice(0, MOST_SHOWN).replace(/\p{Cc}/gu, (sign) => JSON.stringify(sign).slice(1, -1));
 
 /** A value of the result: where it was set, and either what it is or its members. */
 interface Node {

@@ -21,6 +21,7 @@ const RUN = [
   'docs/guides/grants.md',
   'docs/guides/ship-an-app.md',
   'docs/guides/oem.md',
+  'docs/guides/prove-a-product.md',
   'docs/guides/service.md',
   'docs/guides/ship.md',
   'docs/guides/buses.md',

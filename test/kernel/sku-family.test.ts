@@ -238,6 +238,10 @@ describe('a fault is reported with its file and line', () => {
     const told = (file: string) =>
       resolveSku(file).problems.map((one) => `${basename(one.file)}:${one.line} ${one.message}`);
     assert.deepEqual(told(none), ['none.yaml:4 extends names no file: gone.yml is not there']);
+    const nul = write('nul.yaml', ...head('nul'), 'extends: "a\\0b.yaml"');
+    assert.deepEqual(told(nul), ['nul.yaml:4 extends names no file: a\\u0000b.yaml is not there']);
+    const long = write('long.yaml', ...head('long'), `extends: ${'x'.repeat(70_000)}`);
+    assert.deepEqual(told(long), [`long.yaml:4 extends names no file: ${'x'.repeat(200)} is not there`]);
     assert.deepEqual(told(over), ["broken.yaml:4 plugins.a must have required property 'version'"]);
     assert.deepEqual(told(broken), told(over));
   });

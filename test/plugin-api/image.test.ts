@@ -71,6 +71,13 @@ describe('a list is refused', () => {
     ['with half a byte', withFiles(file('a', 'a', { size: 0.5 })), /no size/],
     ['with another hash', withFiles(file('a', 'a', { sha256: 'md5' })), /no SHA-256/],
     ['with pieces of a small file', withFiles(file('a', 'a', { pieces: [hashOf('a')] })), /0 pieces/],
+    ['with a text for pieces', withFiles({ ...file('a'), pieces: '' }), /0 pieces/],
+    ['with an object for pieces', withFiles({ ...file('a'), pieces: { length: 0 } }), /0 pieces/],
+    [
+      'with lists for pieces',
+      withFiles({ ...file('a'), size: PIECE + 1, pieces: [[hashOf('a')], [hashOf('b')]] }),
+      /2 pieces/,
+    ],
     ['without pieces of a large one', withFiles(file('a', 'a', { size: PIECE + 1 })), /2 pieces/],
     [
       'of more bytes than any device has',

@@ -72,6 +72,7 @@ export const LANES: readonly Lane[] = [
       'test/architecture/**/*.test.ts',
       'test/kernel/**/*.test.ts',
       'test/runner/**/*.test.ts',
+      'test/fuzz/*.test.ts',
       'test/systemd/**/*.test.ts',
       'test/bench/*.test.ts',
     ],

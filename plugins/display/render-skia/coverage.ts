@@ -11,6 +11,7 @@ const MOST_BYTES = 64 << 20;
 const WOFF = 0x774f4646;
 const WOFF2 = 0x774f4632;
 const COLLECTION = 0x74746366;
+const LAST_CHARACTER = 0x10_ffff;
 /** Numbers of tables in WOFF 2; only these change their form in it. */
 const [CMAP, GLYF, LOCA, BY_NAME] = [0, 10, 11, 63];
 
@@ -100,22 +101,32 @@ function charactersOf(cmap: DataView): Coverage {
   return best.format === 12 ? groups(cmap, best.offset) : segments(cmap, best.offset);
 }
 
+const unordered = (): Error => new Error('its table of characters is not in order');
+
 function groups(cmap: DataView, offset: number): Coverage {
+  let before = -1;
   return Array.from({ length: cmap.getUint32(offset + 12) }, (_, index) => {
     const at = offset + 16 + index * 12;
-    return [cmap.getUint32(at), cmap.getUint32(at + 4)] as const;
+    const [first, last] = [cmap.getUint32(at), cmap.getUint32(at + 4)];
+    if (first <= before || last < first || last > LAST_CHARACTER) throw unordered();
+    before = last;
+    return [first, last] as const;
   });
 }
 
 function segments(cmap: DataView, offset: number): Coverage {
   const bytes = cmap.getUint16(offset + 6);
   const found: [number, number][] = [];
+  let above = -1;
   for (let index = 0; index < bytes; index += 2) {
     const last = cmap.getUint16(offset + 14 + index);
     const first = cmap.getUint16(offset + 16 + bytes + index);
     const delta = cmap.getUint16(offset + 16 + 2 * bytes + index);
     const rangeAt = offset + 16 + 3 * bytes + index;
     const range = cmap.getUint16(rangeAt);
+    // Segments over each other would make thousands of times the work of one table.
+    if (first <= above || last < first) throw unordered();
+    above = last;
     for (let character = first; character <= last && character < 0xffff; character += 1) {
       const raw = range === 0 ? character : cmap.getUint16(rangeAt + range + (character - first) * 2);
       if (raw === 0 || ((raw + delta) & 0xffff) === 0) continue;
