@@ -107,19 +107,24 @@ test('a contract of authors is open between guests, and closed where a plugin of
 
 describe('the kernel says who acts', () => {
   for (const [service, members] of Object.entries(ACTORS))
-    for (const [member, { argument, member: inside, as }] of Object.entries(members))
+    for (const [member, { argument, members: inside, without = [], as }] of Object.entries(members))
       test(`${service}.${member}`, () => {
         const calls: unknown[][] = [];
         const impl = { [member]: (...args: unknown[]) => void calls.push(args) };
         const view = borderOf(entry()).border.view(service, impl) as Record<string, (...args: unknown[]) => void>;
         const forged = as !== 'caller' ? 'system' : { kind: 'operator', id: 'operator' };
-        const said = inside === undefined ? forged : { [inside]: forged, kept: 1 };
+        const forgery = Object.fromEntries([...(inside ?? []), ...without].map((name) => [name, forged]));
+        const said = inside === undefined ? forged : { ...forgery, kept: 1 };
         const args = Array.from({ length: argument + 1 }, (_, at) => (at === argument ? said : at));
         view[member]?.(...args);
         view[member]?.(...args.slice(0, argument)); // left out, it is said all the same
         const mine = { name: 'plugin.guest', owner: 'plugin:guest', caller: { kind: 'plugin', id: 'guest' } }[as];
-        assert.deepEqual(calls[0]?.[argument], inside === undefined ? mine : { [inside]: mine, kept: 1 });
-        assert.deepEqual(calls[1]?.[argument], inside === undefined ? mine : { [inside]: mine });
+        const own = Object.fromEntries([
+          ...without.map((name) => [name, undefined] as const),
+          ...(inside ?? []).map((name) => [name, mine] as const),
+        ]);
+        assert.deepEqual(calls[0]?.[argument], inside === undefined ? mine : { ...own, kept: 1 });
+        assert.deepEqual(calls[1]?.[argument], inside === undefined ? mine : own);
       });
 
   for (const [service, members] of Object.entries(FOR_APPS))
@@ -137,7 +142,7 @@ describe('the kernel says who acts', () => {
       const body = declaration(source, contract).replace(/\/\*[\s\S]*?\*\//g, '');
       for (const [text, member = ''] of body.matchAll(/^ {2}(\w+)(?:<[^(]*>)?\(([\s\S]*?)\): [A-Z(]/gm)) {
         const asked = text.slice(0, text.lastIndexOf('):'));
-        const names = /\b(owner|by|caller)\??: |: (PlayOptions|FunctionRequest)\b/.test(asked);
+        const names = /\b(owner|by|caller|subject)\??: |: (PlayOptions|FunctionRequest|PromptQuestion)\b/.test(asked);
         if (names && !ACTORS[id]?.[member]) missing.push(`${id}.${member}`);
       }
     }

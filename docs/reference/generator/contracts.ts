@@ -42,7 +42,9 @@ export function contractTable(): string {
     ...rows.map(({ id, version, access, does, contract, source }) => {
       const said = does === undefined ? '' : ` does: ${JSON.stringify(does)},`;
       const members = membersOf(source, contract).map((name) => `'${name}'`);
-      return `  '${id}': { version: '${version}', access: '${access}',${said} members: [${members.join(', ')}] },`;
+      const gives = Object.entries(givenBy(source, contract)).map(([name, given]) => `${name}: ${given}`);
+      const given = access === 'tree' || gives.length === 0 ? '' : `, gives: { ${gives.join(', ')} }`;
+      return `  '${id}': { version: '${version}', access: '${access}',${said} members: [${members.join(', ')}]${given} },`;
     }),
     '};',
     '',
@@ -75,6 +77,34 @@ export function membersOf(source: string, contract: string): readonly string[] {
     if (char === ';' && depth === 0) begins = true;
   }
   return names;
+}
+
+/** Answers of its members that are more than data, as TypeScript writes them. */
+export function givenBy(source: string, contract: string): Readonly<Record<string, string>> {
+  const body = declaration(source, contract).replace(/\/\*[\s\S]*?\*\//g, '');
+  const gives: Record<string, string> = {};
+  for (const [, name = '', answer = ''] of body.matchAll(/^ {2}(\w+)(?:<[^(]*>)?\((?:[\s\S]*?)\): ([^;]+);/gm)) {
+    const type = answer
+      .trim()
+      .replace(/^Promise<([\s\S]*)>$/, '$1')
+      .trim();
+    const given = givenAs(source, type);
+    if (given !== undefined) gives[name] = given;
+  }
+  return gives;
+}
+
+function givenAs(source: string, type: string): string | undefined {
+  if (/^(Async)?Disposable$/.test(type)) return "'dispose'";
+  if (type.startsWith('AsyncIterable<')) return "'iterate'";
+  if (type === 'unknown') return "'any'";
+  if (!new RegExp(`^export interface ${type}\\b.*\\{$`, 'm').test(source)) return undefined;
+  const text = declaration(source, type).replace(/\/\*[\s\S]*?\*\//g, '');
+  if (!/^ {2}\w+(?:<[^(]*>)?\(|: \([^)]*\) =>/m.test(text)) return undefined;
+  const plain = text.replace(/ extends [\w, ]+ \{/, ' {');
+  return `[${membersOf(plain, type)
+    .map((name) => `'${name}'`)
+    .join(', ')}]`;
 }
 
 function sourcesBelow(folder: string): readonly string[] {

@@ -1,7 +1,7 @@
 /** May this package be installed, and what would be written? */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import {
   followedBy,
   formerOf,
@@ -61,7 +61,8 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings, ...granted };
   // The same files with another configuration have to prove themselves again; the very same do not.
   const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
-  const next = { ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } };
+  const by = maybe({ installedBy: request.by });
+  const next = { ...now, enabled: true, installedAt: Date.now(), ...by, probation: { starts: 0 } };
   const ran = former && (await lastThatRan(id, former, manager));
   const fresh: InstalledPlugin = ran ? followedBy(ran, next) : next;
   const entry: InstalledPlugin = again ? { ...again, enabled: true } : fresh;

@@ -38,6 +38,7 @@ const INSTALLED: JsonSchema = {
     isolation: ISOLATION,
     config: CONFIG,
     installedAt: TIME,
+    installedBy: { type: 'string', description: 'the caller who installed it, where that is known' },
     state: { enum: ['probation', 'good'] },
     enabled: { type: 'boolean' },
     probationEndsAt: { ...TIME, description: 'while it runs: when it will count as good' },
@@ -202,8 +203,9 @@ export function storeOperations(
       const { id, version } = outcome;
       const { kind } = installation;
       const summary = `install ${id} ${version}`;
+      const by = callerName(caller);
       return {
-        change: await changing({ kind, subject: SUBJECT, summary, data: { ...request }, by: callerName(caller) }),
+        change: await changing({ kind, subject: SUBJECT, summary, data: { ...request, by }, by }),
       };
     },
   };
