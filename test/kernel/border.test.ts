@@ -1,12 +1,14 @@
 /** The border of guests, without a guest: access, members, and who acts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { CoreError, Secret } from '@device-core/plugin-api';
 import { ACTORS, contractIds, contractOf, FOR_APPS } from '@device-core/plugin-api/inside/contracts';
-import { readServices } from '../../docs/reference/generator/contracts.ts';
+import { givenBy, readServices } from '../../docs/reference/generator/contracts.ts';
 import { declaration } from '../../docs/reference/generator/source.ts';
 import { CapabilityChecker } from '../../kernel/capabilities.ts';
 import { Border, isGuest } from '../../kernel/isolation/border.ts';
 import type { PluginEntry } from '../../kernel/resolved.ts';
+import { UseBook } from '../../kernel/usage/uses.ts';
 
 function entry(more: Partial<PluginEntry> = {}, manifest: object = {}): PluginEntry {
   const own = { id: 'guest', version: '1.0.0', summary: 's', api: '^1.0.0', main: './index.js', ...manifest };
@@ -154,4 +156,137 @@ describe('the kernel says who acts', () => {
       for (const member of Array.isArray(members) ? members : Object.keys(members))
         assert.ok(contractOf(id)?.members.includes(member), `${id}.${member}`);
   });
+});
+
+describe('a guest gets the members that the contract of an answer declares', () => {
+  class Registration implements AsyncDisposable {
+    readonly owner = 'the Core';
+    disposed = 0;
+    purge = () => assert.fail('it was reached');
+    sweep() {
+      assert.fail('it was reached');
+    }
+    push = async (events: readonly unknown[]) => events.length;
+    async *[Symbol.asyncIterator]() {
+      yield 'frame';
+    }
+    async [Symbol.asyncDispose]() {
+      this.disposed++;
+    }
+  }
+
+  /** The member of a service as a guest has it, which answers with `answer`. */
+  const member = (service: string, name: string, answer: unknown) =>
+    (borderOf(entry()).border.view(service, { [name]: () => answer }) as Record<string, () => unknown>)[name]!;
+
+  const cases: readonly (readonly [string, string, readonly PropertyKey[]])[] = [
+    ['gpio', 'register', [Symbol.asyncDispose]],
+    ['audio', 'capture', [Symbol.asyncIterator]],
+    ['inputs', 'register', ['push', Symbol.asyncDispose]],
+    ['gpio', 'handles', ['owner', 'disposed']],
+  ];
+  for (const [service, name, members] of cases) {
+    test(`${service}.${name}, at once`, () => {
+      assert.deepEqual(Reflect.ownKeys(Object(member(service, name, new Registration())())), members);
+    });
+
+    test(`${service}.${name}, later`, async () => {
+      const answer = Promise.resolve(new Registration());
+      const handed: PromiseLike<unknown> = member(service, name, answer)() as never;
+      assert.deepEqual(Reflect.ownKeys(Object(await handed)), members);
+    });
+
+    test(`${service}.${name} of a provider in another thread, which answers with all kinds in one`, async () => {
+      const call = Object.assign(Promise.resolve(new Registration()), {
+        purge: () => assert.fail('it was reached'),
+        [Symbol.asyncIterator]: () => new Registration()[Symbol.asyncIterator](),
+        [Symbol.asyncDispose]: async () => undefined,
+      });
+      const handed: PromiseLike<unknown> = member(service, name, call)() as never;
+      assert.ok(!('purge' in handed));
+      assert.deepEqual(Reflect.ownKeys(Object(await handed)), members);
+    });
+  }
+
+  test('what it got works, and ends what it stands for', async () => {
+    const registration = new Registration();
+    {
+      await using source = member('inputs', 'register', registration)() as Registration;
+      assert.equal(await source.push([1, 2]), 2);
+    }
+    assert.equal(registration.disposed, 1);
+  });
+
+  test('data of every kind comes as it is, and a failure as a failure', async () => {
+    const bytes = new Uint8Array(3);
+    const secret = new Secret('pin', async () => '1234');
+    for (const answer of [bytes, secret, [{ a: 1 }], new Map([[1, 2]]), new Error('e'), null, 7, { when: new Date(0) }])
+      assert.equal(member('gpio', 'handles', answer)(), answer);
+    const failing = member('gpio', 'handles', Promise.reject(new CoreError('BUSY', { what: 'it', limit: 1 })))();
+    await assert.rejects(failing as Promise<unknown>, { code: 'BUSY' });
+  });
+
+  test('interfaces with members that a contract answers with are in the table', () => {
+    const source = [
+      'export interface Handle extends AsyncDisposable {\n  push(events: readonly string[]): Promise<void>;\n}',
+      'export interface Told {\n  readonly at: number;\n}',
+      'export interface Things {',
+      '  add(name: string): Handle;',
+      '  later(name: string): Promise<Handle>;',
+      '  told(): Promise<Told>;',
+      '  frames(): AsyncIterable<Told>;',
+      '  onChange(listener: (told: Told) => void): Promise<Disposable>;',
+      '  invoke(name: string): Promise<unknown>;',
+      '}',
+    ].join('\n');
+    const handle = "['push']";
+    const expected = { add: handle, later: handle, frames: "'iterate'", onChange: "'dispose'", invoke: "'any'" };
+    assert.deepEqual(givenBy(source, 'Things'), expected);
+  });
+});
+
+test('uses of a guest are counted by service and by hook, and reading a view is none', () => {
+  const uses = new UseBook();
+  let now = 1_000;
+  const border = new Border(entry(), new CapabilityChecker(), () => false, uses, () => now);
+  const view = border.view('gpio', { read: () => 1, handles: () => [] }) as Record<string, () => unknown>;
+  const tap = border.tapped('health.collect', (value: number) => value + 1);
+  assert.deepEqual(uses.told(), []);
+  view.read?.();
+  now = 2_000;
+  view.handles?.();
+  assert.equal(tap(1), 2);
+  assert.deepEqual(uses.told(), [
+    { kind: 'service', name: 'gpio', count: 2, last: 2_000 },
+    { kind: 'hook', name: 'health.collect', count: 1, last: 2_000 },
+  ]);
+});
+
+test('a plugin that uses many names has 256 rows, and one for all others', () => {
+  const uses = new UseBook();
+  for (let n = 0; n < 1_000; n++) uses.used('capability', `network.outbound:host${n}`);
+  assert.equal(uses.told().length, 257);
+  assert.deepEqual(
+    uses.told().filter(({ kind }) => kind === 'other').map(({ name, count }) => [name, count]),
+    [['others', 744]],
+  );
+});
+
+test('a capability that a call of a plugin needed is a use; a question is none', async () => {
+  const uses = new UseBook();
+  const checker = new CapabilityChecker((plugin) => (plugin === 'guest' ? uses : undefined));
+  const guest = { kind: 'plugin', id: 'guest' } as const;
+  await checker.set(guest, ['system.logs', 'bridges.spi']);
+  checker.holds(guest, 'system.logs');
+  assert.deepEqual(uses.told(), []);
+  checker.require(guest, 'system.logs');
+  checker.requireAny(guest, 'bridges.spi', 'bridges.spi:flash');
+  assert.throws(() => checker.require(guest, 'network.listen'), { code: 'CAPABILITY_DENIED' });
+  assert.deepEqual(
+    uses.told().map(({ name, count }) => [name, count]),
+    [
+      ['system.logs', 1],
+      ['bridges.spi:flash', 1],
+    ],
+  );
 });

@@ -29,7 +29,7 @@ function shaped(answer: unknown, given: Given | undefined): unknown {
   const view = bySymbol(answer, 'dispose');
   for (const name of given) {
     const member = from[name];
-    if (name in from) view[name] = typeof member === 'function' ? member.bind(answer) : member;
+    if (name in from) view[name] = typeof member === 'function' ? calling(answer, member) : member;
   }
   return view;
 }
@@ -40,9 +40,14 @@ function bySymbol(answer: object, given: 'dispose' | 'iterate' | 'any'): Record<
   const view: Record<PropertyKey, unknown> = {};
   for (const symbol of symbols) {
     const member = (answer as Keyed)[symbol];
-    if (typeof member === 'function') view[symbol] = member.bind(answer);
+    if (typeof member === 'function') view[symbol] = calling(answer, member);
   }
   return view;
+}
+
+/** No bound function: `await using` of V8 13.6 does not take one. */
+function calling(self: object, member: object): (...args: readonly unknown[]) => unknown {
+  return (...args) => Reflect.apply(member as () => unknown, self, args);
 }
 
 function isThenable(value: object): value is PromiseLike<unknown> {
