@@ -134,7 +134,13 @@ describe("a stranger's plugin tries every contract of the device", () => {
     assert.equal((await device.service(config).get({}, 'hostile.key')).setBy, 'plugin.claimer');
     assert.deepEqual(JSON.parse(answers.get('capture') ?? ''), ['plugin:claimer']);
     assert.deepEqual(JSON.parse(answers.get('handle') ?? ''), 'plugin.claimer');
-    assert.deepEqual(JSON.parse(answers.get('question') ?? ''), ['plugin:claimer', 'plugin:claimer', null, null, false]);
+    assert.deepEqual(JSON.parse(answers.get('question') ?? ''), [
+      'plugin:claimer',
+      'plugin:claimer',
+      null,
+      null,
+      false,
+    ]);
     assert.deepEqual(JSON.parse(answers.get('source') ?? ''), ['problem', 'push']);
     const [guest] = await device.service(pluginManager).uses();
     const counts = new Map(guest?.uses.map(({ kind, name, count }) => [`${kind} ${name}`, count]));

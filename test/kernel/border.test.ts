@@ -248,7 +248,13 @@ describe('a guest gets the members that the contract of an answer declares', () 
 test('uses of a guest are counted by service and by hook, and reading a view is none', () => {
   const uses = new UseBook();
   let now = 1_000;
-  const border = new Border(entry(), new CapabilityChecker(), () => false, uses, () => now);
+  const border = new Border(
+    entry(),
+    new CapabilityChecker(),
+    () => false,
+    uses,
+    () => now,
+  );
   const view = border.view('gpio', { read: () => 1, handles: () => [] }) as Record<string, () => unknown>;
   const tap = border.tapped('health.collect', (value: number) => value + 1);
   assert.deepEqual(uses.told(), []);
@@ -267,7 +273,10 @@ test('a plugin that uses many names has 256 rows, and one for all others', () =>
   for (let n = 0; n < 1_000; n++) uses.used('capability', `network.outbound:host${n}`);
   assert.equal(uses.told().length, 257);
   assert.deepEqual(
-    uses.told().filter(({ kind }) => kind === 'other').map(({ name, count }) => [name, count]),
+    uses
+      .told()
+      .filter(({ kind }) => kind === 'other')
+      .map(({ name, count }) => [name, count]),
     [['others', 744]],
   );
 });

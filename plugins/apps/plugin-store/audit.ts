@@ -1,5 +1,6 @@
 /** plugins.audit: what each guest may, what it used, and what was refused to it. */
 import { CoreError, callerName, implies, maybe } from '@device-core/plugin-api';
+import { rightTo } from '@device-core/plugin-api/inside/consent';
 import type { Installed } from '@device-core/plugin-api/inside/installed';
 import type { Grants, Refusal } from '@device-core/plugin-api/inside/services/grants';
 import type { PluginUse } from '@device-core/plugin-api/inside/services/plugin-manager';
@@ -9,6 +10,9 @@ import type { UseHistory } from './use-history.ts';
 
 /** Opened inside of the sandbox: the Core is not asked when they are used. */
 const UNSEEN = /^network($|[.:])/;
+
+/** The greatest risk first; services are in their own order. */
+const RISKS: readonly AuditedRight['kind'][] = ['level', 'service', 'tap', 'capability', 'writes', 'reads', 'other'];
 
 export interface AuditedRight {
   readonly kind: 'capability' | 'level' | 'reads' | 'writes' | 'service' | 'tap' | 'other';
@@ -107,7 +111,9 @@ export function auditOperation(
       const plugins = guests.map(({ plugin: id, isolation, manifest, granted, since, uses }): AuditedPlugin => {
         const line = installed().plugins[id];
         const { installedAt: grantedAt, installedBy: grantedBy } = line ?? {};
-        const rights = newsOf(claimsOf(manifest, isolation), undefined).map((one) => rightOf(one, uses, granted));
+        const rights = newsOf(claimsOf(manifest, isolation), undefined)
+          .map((one) => rightOf(one, uses, granted))
+          .toSorted((a, b) => RISKS.indexOf(a.kind) - RISKS.indexOf(b.kind));
         const refused = refusals
           .filter(({ caller: { kind, id: other } }) => kind === 'plugin' && other === id)
           .map(({ capability, hint, count, first, ts }) => ({ capability, hint, count, first, ts }));
@@ -134,7 +140,7 @@ function rightOf(
 ): AuditedRight {
   const { kind, name, summary }: Pick<AuditedRight, 'kind' | 'name' | 'summary'> = claim
     ? { ...claim, summary: does }
-    : { kind: 'capability', name: capability ?? '', summary: does };
+    : { kind: 'capability', name: capability!, summary: rightTo(capability!).summary };
   const right = { kind, name, summary, granted: kind !== 'service' || granted?.includes(name) !== false };
   const mine = uses.filter((use) => isUseOf(use, right));
   const seen = kind === 'service' || kind === 'tap' || (kind === 'capability' && !UNSEEN.test(name));

@@ -23,12 +23,20 @@ function headOf({ id, version, isolation, origin, grantedAt, grantedBy, since }:
   const when = grantedAt === undefined ? '' : ` ${ago(grantedAt)}`;
   const who = grantedBy === undefined ? '' : ` by ${cell(grantedBy)}`;
   const how = origin === 'sku' ? 'listed by the SKU' : `granted${when}${who}`;
-  return `${id} ${version}, level ${isolation}, ${how}; counted since ${duration(Date.now() - since)}`;
+  return `${id} ${version}, level ${isolation}, ${how}; counted for ${duration(Math.max(0, Date.now() - since))}`;
 }
 
 /** The Core does not see the use of files and of the network. */
-function rowOf({ summary, granted, count, last }: AuditedRight): readonly [string, string | number, string] {
-  const claim = granted ? summary : `${summary}: not granted`;
+function rowOf({
+  kind,
+  name,
+  summary,
+  granted,
+  count,
+  last,
+}: AuditedRight): readonly [string, string | number, string] {
+  const said = kind === 'capability' ? `${summary} (${name})` : summary;
+  const claim = granted ? said : `${said}: not granted`;
   return [claim, count ?? 'not seen', last === undefined ? '' : ago(last)];
 }
 
