@@ -6,11 +6,8 @@ import type { UsageBoard } from './usage.ts';
 
 /** Guests among these plugins, with what each used since the Core started. */
 export function usesOfGuests(entries: readonly PluginEntry[], usage: UsageBoard): readonly GuestUses[] {
-  return entries.filter(isGuest).map(({ id, manifest, isolation, granted }) => ({
-    plugin: id,
-    isolation,
-    manifest,
-    ...maybe({ granted }),
-    uses: usage.find(id)?.uses.told() ?? [],
-  }));
+  return entries.filter(isGuest).map(({ id, manifest, isolation, granted }) => {
+    const { began, uses } = usage.of(id).uses.told();
+    return { plugin: id, isolation, manifest, ...maybe({ granted }), began, uses };
+  });
 }

@@ -1,5 +1,5 @@
 /** Uses of the rights of one plugin from outside, as its border sees them: a count and a time for each right. */
-import type { PluginUse } from '@device-core/plugin-api/inside/services/plugin-manager';
+import type { GuestUses, PluginUse } from '@device-core/plugin-api/inside/services/plugin-manager';
 
 /** Rights of one plugin that have a row of their own; all others share one. */
 const MOST = 256;
@@ -11,6 +11,8 @@ export interface Tally {
 }
 
 export class UseBook {
+  /** Milliseconds since the Unix epoch. */
+  readonly began = Date.now();
   readonly #rows = new Map<string, Tally & Pick<PluginUse, 'kind' | 'name'>>();
 
   /** The row of a right, to be written at each use: looked up once where the caller can keep it. */
@@ -39,7 +41,8 @@ export class UseBook {
   }
 
   /** Rows that were used, in the order of their first look-up. */
-  told(): readonly PluginUse[] {
-    return [...this.#rows.values()].filter(({ count }) => count > 0).map((row) => ({ ...row }));
+  told(): Pick<GuestUses, 'began' | 'uses'> {
+    const uses = [...this.#rows.values()].filter(({ count }) => count > 0).map((row) => ({ ...row }));
+    return { began: this.began, uses };
   }
 }

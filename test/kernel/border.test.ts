@@ -257,12 +257,12 @@ test('uses of a guest are counted by service and by hook, and reading a view is 
   );
   const view = border.view('gpio', { read: () => 1, handles: () => [] }) as Record<string, () => unknown>;
   const tap = border.tapped('health.collect', (value: number) => value + 1);
-  assert.deepEqual(uses.told(), []);
+  assert.deepEqual(uses.told().uses, []);
   view.read?.();
   now = 2_000;
   view.handles?.();
   assert.equal(tap(1), 2);
-  assert.deepEqual(uses.told(), [
+  assert.deepEqual(uses.told().uses, [
     { kind: 'service', name: 'gpio', count: 2, last: 2_000 },
     { kind: 'hook', name: 'health.collect', count: 1, last: 2_000 },
   ]);
@@ -271,11 +271,11 @@ test('uses of a guest are counted by service and by hook, and reading a view is 
 test('a plugin that uses many names has 256 rows, and one for all others', () => {
   const uses = new UseBook();
   for (let n = 0; n < 1_000; n++) uses.used('capability', `network.outbound:host${n}`);
-  assert.equal(uses.told().length, 257);
+  assert.equal(uses.told().uses.length, 257);
   assert.deepEqual(
     uses
       .told()
-      .filter(({ kind }) => kind === 'other')
+      .uses.filter(({ kind }) => kind === 'other')
       .map(({ name, count }) => [name, count]),
     [['others', 744]],
   );
@@ -287,12 +287,12 @@ test('a capability that a call of a plugin needed is a use; a question is none',
   const guest = { kind: 'plugin', id: 'guest' } as const;
   await checker.set(guest, ['system.logs', 'bridges.spi']);
   checker.holds(guest, 'system.logs');
-  assert.deepEqual(uses.told(), []);
+  assert.deepEqual(uses.told().uses, []);
   checker.require(guest, 'system.logs');
   checker.requireAny(guest, 'bridges.spi', 'bridges.spi:flash');
   assert.throws(() => checker.require(guest, 'network.listen'), { code: 'CAPABILITY_DENIED' });
   assert.deepEqual(
-    uses.told().map(({ name, count }) => [name, count]),
+    uses.told().uses.map(({ name, count }) => [name, count]),
     [
       ['system.logs', 1],
       ['bridges.spi:flash', 1],

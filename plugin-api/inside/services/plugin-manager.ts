@@ -86,6 +86,8 @@ export interface GuestUses {
   readonly manifest: PluginManifest;
   /** Powerful services that were granted at the install; absent of one that the SKU lists, which has what it claims. */
   readonly granted?: readonly string[];
+  /** Begin of the count, in this run of the Core; milliseconds since the Unix epoch. */
+  readonly began: number;
   readonly uses: readonly PluginUse[];
 }
 

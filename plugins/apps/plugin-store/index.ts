@@ -56,12 +56,11 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
       await reportHealth(report, { store, state, config, place, faults });
       history?.tell(report);
     });
-    const began = host.clock.now();
     offer(host, async (changing) => {
       const { storeOperations } = await import('./operations.ts');
       const { auditOperation } = await import('./audit.ts');
       const { UseHistory } = await import('./use-history.ts');
-      history = await UseHistory.open(join(paths.var, host.id), manager, { scope, log, began });
+      history = await UseHistory.open(join(paths.var, host.id), manager, scope, log);
       const { operations, makers } = storeOperations(store, probation, place, changing);
       return { operations: [...operations, auditOperation(history, () => store.installed, services.grants)], makers };
     });

@@ -12,25 +12,38 @@ const WRITE_MS = 600_000;
 const MOST = 257;
 const KINDS: readonly unknown[] = ['service', 'capability', 'hook', 'other'];
 
-/** Uses of one plugin, since then; milliseconds since the Unix epoch. */
+/** Uses of one plugin since then; milliseconds since the Unix epoch. */
 export interface Past {
   readonly since: number;
   readonly uses: readonly PluginUse[];
 }
 
-type Book = Readonly<Record<string, Past>>;
+interface Kept {
+  readonly since: number;
+  /** Begin of the run of the Core that `run` is of: a plugin-store that starts again counts nothing twice. */
+  readonly began: number;
+  readonly run: readonly PluginUse[];
+  /** Runs before it. */
+  readonly before: readonly PluginUse[];
+}
+
+type Book = Readonly<Record<string, Kept>>;
 
 const FORM: KeptForm<Book> = {
   form: 1,
   initial: {},
   consequence: 'what guests used is known since the start of the Core alone',
   format: (plugins) => ({ plugins }),
-  parse: ({ plugins }) => (isMap(plugins) && Object.values(plugins).every(isPast) ? (plugins as Book) : undefined),
+  parse: ({ plugins }) => (isMap(plugins) && Object.values(plugins).every(isKept) ? (plugins as Book) : undefined),
 };
 
-function isPast(found: unknown): boolean {
-  if (!isMap(found) || !isCount(found.since) || !Array.isArray(found.uses) || found.uses.length > MOST) return false;
-  return found.uses.every((use) => {
+function isKept(found: unknown): boolean {
+  return isMap(found) && isCount(found.since) && isCount(found.began) && [found.run, found.before].every(isList);
+}
+
+function isList(found: unknown): boolean {
+  if (!Array.isArray(found) || found.length > MOST) return false;
+  return found.every((use) => {
     const { kind, name, count, last } = Object(use) as Partial<PluginUse>;
     return KINDS.includes(kind) && typeof name === 'string' && isCount(count) && isCount(last);
   });
@@ -40,25 +53,16 @@ const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as num
 
 export class UseHistory {
   readonly #file: KeptFile<Book>;
-  /** Runs before this one. */
-  readonly #before: Book;
   readonly #manager: PluginManager;
-  readonly #began: number;
 
-  private constructor(file: KeptFile<Book>, manager: PluginManager, began: number) {
+  private constructor(file: KeptFile<Book>, manager: PluginManager) {
     this.#file = file;
-    this.#before = file.value;
     this.#manager = manager;
-    this.#began = began;
   }
 
-  static async open(
-    folder: string,
-    manager: PluginManager,
-    { scope, log, began }: { readonly scope: Scope; readonly log: Logger; readonly began: number },
-  ): Promise<UseHistory> {
+  static async open(folder: string, manager: PluginManager, scope: Scope, log: Logger): Promise<UseHistory> {
     const file = await KeptFile.open(join(folder, 'uses.json'), FORM, scope, log);
-    const history = new UseHistory(file, manager, began);
+    const history = new UseHistory(file, manager);
     const write = () => history.write().catch(() => undefined); // the file has logged it, and tries again
     scope.interval('uses of guests', WRITE_MS, write);
     scope.defer('uses of guests', write);
@@ -68,8 +72,8 @@ export class UseHistory {
   /** Guests of now, each with all that is known of it. */
   async guests(): Promise<readonly (Omit<GuestUses, 'uses'> & Past)[]> {
     return (await this.#manager.uses()).map((guest) => {
-      const { since, uses }: Past = this.#before[guest.plugin] ?? { since: this.#began, uses: [] };
-      return { ...guest, since, uses: together([...uses, ...guest.uses]) };
+      const { since, run, before } = this.#kept(guest);
+      return { ...guest, since, uses: together([...before, ...run]) };
     });
   }
 
@@ -77,11 +81,19 @@ export class UseHistory {
     this.#file.tell(report, 'plugin-store.uses');
   }
 
-  /** Nothing is written where no guest used anything. Plugins that are gone are forgotten. */
+  /** Nothing is written where nothing new was used. Plugins that are gone are forgotten. */
   async write(): Promise<void> {
-    const used = (await this.guests()).filter(({ uses }) => uses.length > 0);
-    const book = Object.fromEntries(used.map(({ plugin, since, uses }) => [plugin, { since, uses }]));
+    const guests = await this.#manager.uses();
+    const rows = guests.map((guest) => [guest.plugin, this.#kept(guest)] as const);
+    const book = Object.fromEntries(rows.filter(([, { run, before }]) => run.length + before.length > 0));
     if (JSON.stringify(book) !== JSON.stringify(this.#file.value)) await this.#file.set(book);
+  }
+
+  #kept({ plugin, began, uses: run }: GuestUses): Kept {
+    const { [plugin]: kept } = this.#file.value;
+    if (!kept) return { since: began, began, run, before: [] };
+    const before = kept.began === began ? kept.before : together([...kept.before, ...kept.run]);
+    return { since: kept.since, began, run, before };
   }
 }
 

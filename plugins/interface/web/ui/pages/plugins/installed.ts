@@ -113,7 +113,11 @@ function Install() {
   };
   const list = (all: readonly string[]) => (all.length === 0 ? text('empty') : all.join(', '));
   const words = (name: string) =>
-    sentenceOf({ kind: 'service', name, summary: checked?.added.find((one) => one.endsWith(`(service ${name})`)) ?? name });
+    sentenceOf({
+      kind: 'service',
+      name,
+      summary: checked?.added.find((one) => one.endsWith(`(service ${name})`)) ?? name,
+    });
   const ask =
     checked &&
     html`<${Dialog} title=${text('installSure', { id: checked.id, version: checked.version })} onClose=${() => setChecked(undefined)} actions=${html`<${Button} onClick=${() => setChecked(undefined)}>${common('cancel')}<//><${Button} kind="main" writes onClick=${install}>${text('install')}<//>`}><${Facts} rows=${[[text('isolation'), text(checked.claims.isolation)], [text('powers'), list(checked.claims.capabilities)], [text('services'), list(checked.claims.services.map(words))], [text('taps'), list(checked.claims.taps)], [text('files'), list([...(checked.claims.files?.read ?? []), ...(checked.claims.files?.write ?? [])])], [text('signer'), checked.signer ?? text('unsigned')]]} /><//>`;
