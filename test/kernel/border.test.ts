@@ -245,6 +245,24 @@ describe('a guest gets the members that the contract of an answer declares', () 
   });
 });
 
+test('two guests that conspire have what each of them has: the other acts in the name of the lender, in its book', () => {
+  const calls: unknown[][] = [];
+  const gpio = { register: (...args: unknown[]) => void calls.push(args), purge: () => assert.fail('it was reached') };
+  const uses = new UseBook();
+  const lender = entry({ id: 'lender', granted: ['gpio'] }, { requires: { gpio: '^1.0.0' } });
+  const border = new Border(lender, new CapabilityChecker(), () => true, uses);
+  const lent = { pass: () => border.entered('gpio', gpio) };
+  const { border: other, capabilities } = borderOf(entry({ id: 'other', granted: [] }), true);
+  // A contract of authors is open between them, and hands over what the lender has.
+  const got = (other.entered('pair', lent) as typeof lent).pass() as Record<string, (...args: unknown[]) => void>;
+  assert.ok(!('purge' in got));
+  got.register?.({ name: 'led' }, 'plugin.other');
+  assert.equal(calls[0]?.[1], 'plugin.lender');
+  assert.deepEqual(uses.told().uses.map(({ name, count }) => [name, count]), [['gpio', 1]]);
+  assert.throws(() => other.use('gpio'), { code: 'SERVICE_DENIED' });
+  return capabilities.refusals().then(([refusal]) => assert.equal(refusal?.capability, 'service.gpio'));
+});
+
 test('uses of a guest are counted by service and by hook, and reading a view is none', () => {
   const uses = new UseBook();
   let now = 1_000;

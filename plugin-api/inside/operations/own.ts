@@ -4,7 +4,8 @@
  */
 import { type Caller, type Capabilities, type CapabilityId, CoreError, type ServiceUser } from '../../index.ts';
 import type { Operation, StreamEndpoint } from '../../services/operations.ts';
-import { foreignName, operationWord } from '../own-names.ts';
+import { NEVER } from '../contracts/index.ts';
+import { foreignName } from '../own-names.ts';
 import type { Refusal } from '../services/grants.ts';
 import { checkOperation, checkSize, checkStream } from './form.ts';
 import type { Table } from './table.ts';
@@ -55,7 +56,7 @@ function checkCommon(
   if (what === undefined) return;
   const { plugin: id } = user;
   const capability = `operation.${name.slice(0, SHOWN)}`;
-  refused?.({ kind: 'plugin', id }, { capability, hint: `a name below ${operationWord(id)}.`, class: 'oem' });
+  refused?.({ kind: 'plugin', id }, { capability, hint: `${NEVER.hint}: ${what}`, class: 'oem' });
   throw new CoreError('OPERATION_CONFLICT', { name, what });
 }
 

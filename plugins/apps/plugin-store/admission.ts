@@ -111,9 +111,9 @@ async function lastThatRan(
   return state === 'failed' || state === 'quarantined' ? formerOf(plugin) : plugin;
 }
 
-/** Throws CLAIMS_UNACCEPTED with what would be granted. */
+/** Throws CLAIMS_UNACCEPTED with what would be granted; also for a package that is another one than what was accepted. */
 function checkAccepted({ id, version, claims, digest, added }: Outcome, accept: string | undefined): void {
-  if (added.length === 0 || accept === digest) return;
-  const what = added.join(', it ');
+  if (accept === digest || (added.length === 0 && accept === undefined)) return;
+  const what = added.join(', it ') || 'is another package than the accepted one';
   throw new CoreError('CLAIMS_UNACCEPTED', { plugin: id, version, what, digest, claims, added });
 }

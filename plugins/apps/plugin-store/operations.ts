@@ -1,6 +1,6 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 
-import { type CoreErrorCode, callerName, maybe, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
+import { CoreError, type CoreErrorCode, callerName, maybe, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
@@ -193,14 +193,18 @@ export function storeOperations(
     errors: [
       ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'API_VERSION_MISMATCH', 'CAPABILITY_UNKNOWN'] as const),
       ...(['PLUGIN_CONFLICT', 'SERVICE_ALREADY_PROVIDED', 'SERVICE_MISSING', 'ISOLATION_UNSUPPORTED'] as const),
-      ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
+      ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'CALLER_DENIED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
     ],
     timeoutMs: TIMEOUT_MS,
     about: (request) => installation.about(request),
     async run(request, { caller }) {
       const outcome = await installation.check(request);
       if (request.check) return outcome;
-      const { id, version } = outcome;
+      const { id, version, added } = outcome;
+      if (caller.kind === 'plugin' && added.length > 0) {
+        const reason = `${callerName(caller)} is a plugin, and no plugin grants rights`;
+        throw new CoreError('CALLER_DENIED', { verb: `grant the claims of ${id}`, reason });
+      }
       const { kind } = installation;
       const summary = `install ${id} ${version}`;
       const by = callerName(caller);

@@ -61,7 +61,8 @@ export const program = defineProgram<Args>({
         : { ...rest, source: named.path };
     const install = (more: object, accept: readonly number[]) =>
       client.post('/plugins/install', { ...body, ...more }, { timeoutMs: CHANGE_TIMEOUT_MS, accept });
-    const answerable = yes === true || isAnswerable(out);
+    // A digest is the whole answer: another package is refused, and asked for no more.
+    const answerable = args.accept === undefined && (yes === true || isAnswerable(out));
     let answer = await install({}, answerable ? [409] : []);
     const claims = unaccepted(answer);
     if (claims && !yes) await ask(out, claims, signal);
