@@ -78,6 +78,9 @@ export const program = defineProgram<Args>({
     await out.line(`runs     ${outcome.isolation}`);
     for (const line of granted(outcome)) await out.line(line);
     await out.line(`files    ${hash}, ${signer ? `signed by ${signer}` : 'no trusted signature'}`);
+    if (state !== 'checked' || outcome.added.length === 0) return;
+    for (const claim of outcome.added) await out.line(`it ${claim}`);
+    await out.line(`accept   ${outcome.digest}`);
   },
 });
 
