@@ -141,7 +141,8 @@ async function checkOutcomes(device: Device): Promise<void> {
   );
   const refused = (await device.core.service(grants).refusals()).map(({ capability }) => capability);
   assert.ok(refused.includes('operations.anonymous') && refused.includes('operations.sensitive'));
-  for (const name of ['apps.list', 'apps.grantx', 'secrets.put']) assert.ok(refused.includes(`operation.${name}`), name);
+  for (const name of ['apps.list', 'apps.grantx', 'secrets.put'])
+    assert.ok(refused.includes(`operation.${name}`), name);
 }
 
 /** It was there first: the owner of the names starts after it, without a restart of the device. */

@@ -258,7 +258,10 @@ test('two guests that conspire have what each of them has: the other acts in the
   assert.ok(!('purge' in got));
   got.register?.({ name: 'led' }, 'plugin.other');
   assert.equal(calls[0]?.[1], 'plugin.lender');
-  assert.deepEqual(uses.told().uses.map(({ name, count }) => [name, count]), [['gpio', 1]]);
+  assert.deepEqual(
+    uses.told().uses.map(({ name, count }) => [name, count]),
+    [['gpio', 1]],
+  );
   assert.throws(() => other.use('gpio'), { code: 'SERVICE_DENIED' });
   return capabilities.refusals().then(([refusal]) => assert.equal(refusal?.capability, 'service.gpio'));
 });

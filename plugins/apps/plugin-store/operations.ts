@@ -1,6 +1,13 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 
-import { CoreError, type CoreErrorCode, callerName, maybe, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type CoreErrorCode,
+  callerName,
+  maybe,
+  PLUGIN_STATES,
+  type PluginState,
+} from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
