@@ -208,7 +208,7 @@ describe('a guest gets the members that the contract of an answer declares', () 
     });
   }
 
-  test('what it got works, and ends what it stands for', async () => {
+  test('the object that it got works, and ends the one it stands for', async () => {
     const registration = new Registration();
     {
       await using source = member('inputs', 'register', registration)() as Registration;

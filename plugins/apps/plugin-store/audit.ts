@@ -36,6 +36,12 @@ export interface AuditedPlugin {
   readonly refused: readonly Pick<Refusal, 'capability' | 'hint' | 'count' | 'first' | 'ts'>[];
 }
 
+const DESCRIPTION = [
+  'Rights are listed with the greatest risk first.',
+  'Uses are counted by the Core, over restarts: a crash loses ten minutes of them at most.',
+  '`refused` holds what is among the last refusals of the device, since the Core started.',
+  'Plugins of the Core, and those that the SKU runs in its thread, have no border and are not listed.',
+].join(' ');
 const TIME = 'milliseconds since the Unix epoch';
 const time = (description: string): JsonSchema => ({ type: 'integer', description: `${description}; ${TIME}` });
 const RIGHT: JsonSchema = {
@@ -70,8 +76,7 @@ export function auditOperation(
   return {
     name: 'plugins.audit',
     summary: 'rights of each plugin from outside, their use, and what was refused to it',
-    description:
-      'Rights are listed with the greatest risk first. Uses are counted by the Core, over restarts: a crash loses ten minutes of them at most. `refused` holds what is among the last refusals of the device, since the Core started. Plugins of the Core, and those that the SKU runs in its thread, have no border and are not listed.',
+    description: DESCRIPTION,
     access: 'The operator only.',
     params: { type: 'object' },
     result: {
@@ -144,7 +149,7 @@ function rightOf(
   const right = { kind, name, summary, granted: kind !== 'service' || granted?.includes(name) !== false };
   const mine = uses.filter((use) => isUseOf(use, right));
   const seen = kind === 'service' || kind === 'tap' || (kind === 'capability' && !UNSEEN.test(name));
-  if (mine.length === 0) return { ...right, ...(seen && { count: 0 }) };
+  if (mine.length === 0) return { ...right, ...maybe({ count: seen ? 0 : undefined }) };
   const count = mine.reduce((sum, use) => sum + use.count, 0);
   return { ...right, count, last: Math.max(...mine.map(({ last }) => last)) };
 }

@@ -77,7 +77,7 @@ test('claims stand in words with the greatest risk first, each with its use', as
   assert.ok(told?.rights.every(({ summary }) => summary.length > 5));
 });
 
-test('what was refused to it stands beside, and nothing of others', async () => {
+test('refusals of the plugin stand beside, and none of others', async () => {
   await using store = await startStore({}, {}, () => [guest()]);
   const refused = { hint: 'a line', class: 'oem' };
   await store.host.grants.refused({ kind: 'plugin', id: 'guest' }, { capability: 'service.panel', ...refused });

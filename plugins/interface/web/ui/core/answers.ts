@@ -175,32 +175,6 @@ export interface Answers {
       readonly trouble?: { readonly reason: string; readonly nextAt: number };
     }[];
   };
-  readonly 'plugins.audit': {
-    readonly plugins: readonly {
-      readonly id: string;
-      readonly version: string;
-      readonly isolation: "inline" | "worker" | "process";
-      readonly origin: "installed" | "sku";
-      readonly grantedAt?: number;
-      readonly grantedBy?: string;
-      readonly since: number;
-      readonly rights: readonly {
-        readonly kind: "capability" | "level" | "reads" | "writes" | "service" | "tap" | "other";
-        readonly name: string;
-        readonly summary: string;
-        readonly granted: boolean;
-        readonly count?: number;
-        readonly last?: number;
-      }[];
-      readonly refused: readonly {
-        readonly capability: string;
-        readonly hint: string;
-        readonly count: number;
-        readonly first: number;
-        readonly ts: number;
-      }[];
-    }[];
-  };
   readonly 'plugins.list': {
     readonly plugins: readonly {
       readonly id: string;

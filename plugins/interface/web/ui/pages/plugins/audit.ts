@@ -1,6 +1,5 @@
 /** Rights of each plugin from outside, their use, and what was refused to it. */
 import { html } from 'htm/preact';
-import type { Answers } from '../../core/answers.ts';
 import { agoText, numberText } from '../../core/format.ts';
 import { link } from '../../core/route.ts';
 import { useAsk, useEvents } from '../../parts/ask.ts';
@@ -11,14 +10,47 @@ import { clean } from '../../parts/said.ts';
 import { Table } from '../../parts/table.ts';
 import { text } from './text.ts';
 
-type Plugin = Answers['plugins.audit']['plugins'][number];
-type Right = Plugin['rights'][number];
-type Refused = Plugin['refused'][number];
+interface Right {
+  readonly kind: string;
+  readonly name: string;
+  readonly summary: string;
+  readonly granted: boolean;
+  /** Absent where the Core does not see the use. */
+  readonly count?: number;
+  readonly last?: number;
+}
+
+interface Refused {
+  readonly capability: string;
+  readonly hint: string;
+  readonly count: number;
+  readonly ts: number;
+}
+
+interface Plugin {
+  readonly id: string;
+  readonly version: string;
+  readonly isolation: 'inline' | 'worker' | 'process';
+  readonly origin: 'installed' | 'sku';
+  readonly grantedAt?: number;
+  readonly grantedBy?: string;
+  readonly since: number;
+  readonly rights: readonly Right[];
+  readonly refused: readonly Refused[];
+}
+
+interface Listing {
+  readonly plugins: readonly Plugin[];
+}
 
 export function Audit() {
-  const audit = useAsk<Answers['plugins.audit']>('/plugins/audit');
+  const audit = useAsk<Listing>('/plugins/audit');
   useEvents(['plugin.changed', 'system.refused'], audit.reload, 500);
-  return html`<p class="note">${text('auditLead')}</p><${Answer} of=${audit}>${({ plugins }: Answers['plugins.audit']) => (plugins.length === 0 ? html`<${Empty} title=${text('noGuest')} />` : plugins.map((plugin) => html`<${Guest} key=${plugin.id} plugin=${plugin} />`))}<//>`;
+  const draw = ({ plugins }: Listing) =>
+    plugins.length === 0
+      ? html`<${Empty} title=${text('noGuest')} />`
+      : plugins.map((plugin) => html`<${Guest} key=${plugin.id} plugin=${plugin} />`);
+  return html`<p class="note">${text('auditLead')}</p><${Answer} of=${audit}>${draw}<//>`;
 }
 
 function Guest({ plugin }: { plugin: Plugin }) {
@@ -50,5 +82,13 @@ function Guest({ plugin }: { plugin: Plugin }) {
     { title: text('lastUse'), cell: ({ ts }: Refused) => agoText(ts) },
     { title: text('grantWith'), cell: ({ hint }: Refused) => clean(hint) },
   ];
-  return html`<${Card} title=${`${id} ${version}`} aside=${aside}><p class="note">${text(isolation)}; ${granted}; ${text('countedSince', { when: agoText(since) })}</p><${Table} label=${text('may')} columns=${columns} rows=${rights} rowKey=${({ kind, name }: Right) => `${kind} ${name}`} empty=${text('claimsNothing')} />${refused.length > 0 && html`<${Table} label=${text('wasRefused')} columns=${tried} rows=${refused} rowKey=${({ capability }: Refused) => capability} />`}<//>`;
+  const about = [text(isolation), granted, text('countedSince', { when: agoText(since) })].join('; ');
+  const rightKey = ({ kind, name }: Right) => `${kind} ${name}`;
+  const [may, was, none] = [text('may'), text('wasRefused'), text('claimsNothing')];
+  const list = html`<${Table} label=${may} columns=${columns} rows=${rights} rowKey=${rightKey} empty=${none} />`;
+  const capabilityOf = ({ capability }: Refused) => capability;
+  const refusals =
+    refused.length > 0 && html`<${Table} label=${was} columns=${tried} rows=${refused} rowKey=${capabilityOf} />`;
+  const title = `${id} ${version}`;
+  return html`<${Card} title=${title} aside=${aside}><p class="note">${about}</p>${list}${refusals}<//>`;
 }
