@@ -12,8 +12,11 @@ import {
   unknownCapability,
 } from '@device-core/plugin-api';
 import type { Grants, Refusal } from '@device-core/plugin-api/inside/services/grants';
+import type { UseBook } from './usage/uses.ts';
 
 const REFUSALS = 256;
+/** Those of one caller: who tries many names pushes out no other caller. */
+const OF_ONE = 64;
 /** Answers kept per caller; capability scopes come from requests, so there must be an end. */
 const ANSWERS = 512;
 
@@ -35,6 +38,12 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
   readonly #holders = { app: new Map<string, Holder>(), plugin: new Map<string, Holder>() };
   readonly #refusals: Refusal[] = [];
   readonly #watchers = new Set<Parameters<GrantSource['watch']>[0]>();
+  readonly #book: (plugin: string) => UseBook | undefined;
+
+  /** `book`: uses of a plugin, where they are counted. */
+  constructor(book: (plugin: string) => UseBook | undefined = () => undefined) {
+    this.#book = book;
+  }
 
   holds(caller: Caller, capability: CapabilityId): boolean {
     if (caller.kind === 'operator') return true;
@@ -50,11 +59,13 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
 
   require(caller: Caller, capability: CapabilityId): void {
     if (!this.holds(caller, capability)) this.#refuse(caller, capability);
+    if (caller.kind === 'plugin') this.#book(caller.id)?.used('capability', capability);
   }
 
   requireAny(caller: Caller, family: CapabilityId, wanted: string = family): void {
-    if (caller.kind === 'operator' || this.#holder(caller)?.grants.some((grant) => touches(grant, family))) return;
-    this.#refuse(caller, wanted);
+    if (caller.kind === 'operator') return;
+    if (!this.#holder(caller)?.grants.some((grant) => touches(grant, family))) this.#refuse(caller, wanted);
+    if (caller.kind === 'plugin') this.#book(caller.id)?.used('capability', wanted);
   }
 
   async set(caller: Caller, capabilities: readonly string[]): Promise<void> {
@@ -99,12 +110,11 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
 
   #refuse(caller: Caller, capability: string): never {
     const refused = { capability, hint: grantHint(caller, capability), class: classOf(capability) ?? 'oem' };
-    this.refused(caller, refused);
+    void this.refused(caller, refused);
     throw new CoreError('CAPABILITY_DENIED', { caller: callerName(caller), ...refused });
   }
 
-  /** Counts a refusal. */
-  refused(caller: Caller, refused: Pick<Refusal, 'capability' | 'hint' | 'class'>): void {
+  async refused(caller: Caller, refused: Pick<Refusal, 'capability' | 'hint' | 'class'>): Promise<void> {
     const name = callerName(caller);
     const { capability } = refused;
     const last = this.#refusals.at(-1);
@@ -113,6 +123,8 @@ export class CapabilityChecker implements Capabilities, Grants, GrantSource {
     const at = this.#refusals.findIndex((one) => one.capability === capability && callerName(one.caller) === name);
     const { first = Date.now(), count = 0 } = this.#refusals.splice(at, at < 0 ? 0 : 1)[0] ?? {};
     this.#refusals.push({ ts: Date.now(), first, count: count + 1, caller, ...refused });
+    const mine = this.#refusals.filter((one) => callerName(one.caller) === name);
+    if (mine.length > OF_ONE) this.#refusals.splice(this.#refusals.indexOf(mine[0]!), 1);
     if (this.#refusals.length > REFUSALS) this.#refusals.shift();
   }
 }

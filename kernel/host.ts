@@ -127,7 +127,7 @@ export class PluginRun {
       },
       tap(hook, fn, order) {
         if (!manifest.taps?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });
-        scope.defer(`tap ${hook}`, parts.hooks.tap(hook, id, fn, order?.stage ?? 0));
+        scope.defer(`tap ${hook}`, parts.hooks.tap(hook, id, border.tapped(hook, fn), order?.stage ?? 0));
       },
       hook(hook) {
         if (!manifest.hooks?.includes(hook)) throw new CoreError('HOOK_UNDECLARED', { plugin: id, hook });

@@ -16,6 +16,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { loadPlugin } from './loader.ts';
 import { KERNEL_SERVICES, type Resolve, type Resolved } from './resolved.ts';
 import { ServiceRegistry } from './services.ts';
+import { usesOfGuests } from './usage/guests.ts';
 import { Watch } from './usage/watch.ts';
 import { addWallsHealth, systemLauncher } from './walls/index.ts';
 import { hasGuests } from './walls/outside.ts';
@@ -83,7 +84,7 @@ export class Kernel {
       onError: (err) => log.error({ err }, 'an event handler failed'),
       onRow: (began) => watch.usage.row(began),
     });
-    const capabilities = new CapabilityChecker();
+    const capabilities = new CapabilityChecker((plugin) => watch.usage.find(plugin)?.uses);
     const launcher = (options.services?.launcher ?? systemLauncher) as Launcher;
     const loading = { paths, launcher, processes, threads: new Map() };
     hooks.last('plugin.load', (source) => loadPlugin(source, loading));
@@ -114,8 +115,10 @@ export class Kernel {
 
   #manager(): PluginManager {
     const { restart, enable, disable, release, apply } = this;
+    const { usage, told } = this.parts.watch;
     const settings = async () => this.sets().running.settings ?? [];
-    return { list: this.lifecycle.list, restart, enable, disable, release, apply, settings, ...this.parts.watch.told };
+    const uses = async () => usesOfGuests(this.sets().running.plugins, usage);
+    return { list: this.lifecycle.list, restart, enable, disable, release, apply, settings, uses, ...told };
   }
 
   /** Resolves at the first settled state, even if plugins failed. */

@@ -19,7 +19,7 @@ const STILL_RUNS = 'its former start still runs';
  * The state machine of every plugin. Changes from outside are made one after the other; starts run side by side and
  * block no other work.
  */
-export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | keyof Watch['told']> {
+export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'uses' | keyof Watch['told']> {
   readonly #parts: KernelParts;
   readonly #clock: Clock;
   readonly #records: Records;

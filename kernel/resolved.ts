@@ -72,8 +72,8 @@ export type Resolve = (change?: { readonly running: Resolved; readonly installed
 /** Services of the kernel itself, by contract version. */
 export const KERNEL_SERVICES = {
   device: '1.0.0',
-  grants: '1.0.0',
-  'plugin-manager': '1.1.0',
+  grants: '1.1.0',
+  'plugin-manager': '1.2.0',
   'event-bus': '1.0.0',
   processes: '1.0.0',
   launcher: '1.0.0',

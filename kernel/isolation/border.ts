@@ -1,10 +1,19 @@
 /** The border of guests. It denies by the table of plugin-api and by what was granted, never by what a plugin says (docs/adr/0177). */
-import { CoreError } from '@device-core/plugin-api';
-import { ACTORS, type Actor, contractOf, FOR_APPS, NEVER } from '@device-core/plugin-api/inside/contracts';
+import { type Clock, CoreError } from '@device-core/plugin-api';
+import {
+  ACTORS,
+  type Actor,
+  contractOf,
+  FOR_APPS,
+  type Given,
+  handed,
+  NEVER,
+} from '@device-core/plugin-api/inside/contracts';
 import type { CapabilityChecker } from '../capabilities.ts';
 import type { PluginEntry } from '../resolved.ts';
 import type { ServiceRegistry } from '../services.ts';
 import type { UsageBoard } from '../usage/usage.ts';
+import { type Tally, UseBook } from '../usage/uses.ts';
 
 /**
  * A plugin that does not come with the Core: one that was installed on the device, and one of the SKU from outside of
@@ -59,6 +68,7 @@ interface Surroundings {
   readonly capabilities: CapabilityChecker;
   readonly services: ServiceRegistry;
   readonly watch: { readonly usage: UsageBoard };
+  readonly clock: Pick<Clock, 'now'>;
 }
 
 /** The border of one start of a guest. */
@@ -66,19 +76,30 @@ export class Border {
   readonly #entry: PluginEntry;
   readonly #capabilities: CapabilityChecker;
   readonly #outside: (service: string) => boolean;
+  readonly #uses: UseBook;
+  readonly #now: () => number;
 
   /** `outside`: a plugin from outside of the tree provides the service. */
-  constructor(entry: PluginEntry, capabilities: CapabilityChecker, outside: (service: string) => boolean) {
+  constructor(
+    entry: PluginEntry,
+    capabilities: CapabilityChecker,
+    outside: (service: string) => boolean,
+    uses = new UseBook(),
+    now = Date.now,
+  ) {
     this.#entry = entry;
     this.#capabilities = capabilities;
     this.#outside = outside;
+    this.#uses = uses;
+    this.#now = now;
   }
 
-  static of(entry: PluginEntry, { capabilities, services, watch }: Surroundings): Border {
-    return new Border(entry, capabilities, (service) => {
+  static of(entry: PluginEntry, { capabilities, services, watch: { usage }, clock }: Surroundings): Border {
+    const outside = (service: string) => {
       const provider = services.provider(service)?.plugin;
-      return provider === undefined || watch.usage.find(provider)?.outside === true;
-    });
+      return provider === undefined || usage.find(provider)?.outside === true;
+    };
+    return new Border(entry, capabilities, outside, usage.of(entry.id).uses, () => clock.now());
   }
 
   /** Throws SERVICE_DENIED, and counts it. */
@@ -93,9 +114,14 @@ export class Border {
     if (denial) throw this.#denied(service, denial);
   }
 
+  /** The tap, with its runs counted. */
+  tapped<A extends readonly unknown[], R>(hook: string, fn: (...args: A) => R): (...args: A) => R {
+    return isGuest(this.#entry) ? this.#uses.counted(this.#uses.of('hook', hook), this.#now, fn) : fn;
+  }
+
   /**
    * The service as its user may have it: a guest gets the members that the contract declares, each of which knows who
-   * acts. Made once for each use, so that a call costs nothing more.
+   * acts and counts, and what its answer may be. Made once for each use, so that a call looks nothing up.
    */
   view(service: string, reference: object): object {
     const contract = contractOf(service);
@@ -103,9 +129,11 @@ export class Border {
     const { [service]: actors = {} } = ACTORS;
     const { [service]: withheld = [] } = FOR_APPS;
     const view: Record<string, unknown> = {};
+    const tally = this.#uses.of('service', service);
     for (const name of contract.members) {
       if (withheld.includes(name)) view[name] = () => this.#withhold(service, name);
-      else if (name in reference) view[name] = this.#member(reference, name, actors[name]);
+      else if (name in reference)
+        view[name] = this.#member(reference, name, tally, actors[name], contract.gives?.[name]);
     }
     return Object.freeze(view);
   }
@@ -116,16 +144,27 @@ export class Border {
     return this.view(service, reference);
   }
 
-  #member(reference: object, name: string, actor: Actor | undefined): unknown {
+  #member(reference: object, name: string, tally: Tally, actor?: Actor, given?: Given): unknown {
     const member: unknown = Reflect.get(reference, name);
-    if (!actor || typeof member !== 'function') return member;
+    if (typeof member !== 'function') return member;
+    const said = actor && this.#saying(actor);
+    return (...args: unknown[]) => {
+      tally.count++;
+      tally.last = this.#now();
+      said?.(args);
+      return handed(Reflect.apply(member, reference, args), given);
+    };
+  }
+
+  /** Writes the actor into the arguments. */
+  #saying({ argument, members, without = [], as }: Actor): (args: unknown[]) => void {
     const { id } = this.#entry;
     const values = { name: `plugin.${id}`, owner: `plugin:${id}`, caller: Object.freeze({ kind: 'plugin', id }) };
-    const value = values[actor.as];
-    const { argument, member: inside } = actor;
-    return (...args: unknown[]) => {
-      args[argument] = inside === undefined ? value : { ...Object(args[argument]), [inside]: value };
-      return Reflect.apply(member, reference, args);
+    const value = values[as];
+    const gone = without.map((name) => [name, undefined] as const);
+    const fixed = members && Object.fromEntries([...gone, ...members.map((name) => [name, value] as const)]);
+    return (args) => {
+      args[argument] = fixed ? { ...Object(args[argument]), ...fixed } : value;
     };
   }
 
@@ -136,7 +175,7 @@ export class Border {
 
   #denied(service: string, { reason, hint }: Denial): CoreError {
     const { id: plugin } = this.#entry;
-    this.#capabilities.refused(
+    void this.#capabilities.refused(
       { kind: 'plugin', id: plugin },
       { capability: `service.${service}`, hint, class: 'oem' },
     );

@@ -15,6 +15,7 @@ import {
   type UsageBudget,
   type UsageWarning,
 } from '@device-core/plugin-api';
+import { UseBook } from './uses.ts';
 
 export const DEFAULT_BUDGET: UsageBudget = { stallMs: 50, busyPercent: 25 };
 /** Milliseconds of a callback above which `onLong` is called, if the budget is not even less. */
@@ -27,6 +28,8 @@ export class PluginMeter implements ServiceUser {
   readonly plugin: string;
   outside = false;
   installed = false;
+  /** Rights that it used, where it is a guest. */
+  readonly uses = new UseBook();
   /** Folder of its code, if it runs in this thread. */
   folder: string | undefined;
   #budget = DEFAULT_BUDGET;

@@ -26,6 +26,8 @@ export interface InstalledPlugin extends InstalledVersion {
   readonly enabled: boolean;
   /** Milliseconds since the Unix epoch. */
   readonly installedAt: number;
+  /** Caller who installed it and granted its claims; absent in a file of an older Core. */
+  readonly installedBy?: string;
   /** Not proven yet. `starts` counts the starts of the Core that did not end in order since. */
   readonly probation?: { readonly starts: number };
   /** The last version that was proven: what a rollback of a proven one brings back. */

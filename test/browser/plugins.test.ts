@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { noBrowser } from './browser.ts';
-import { Device, settled, show } from './harness.ts';
+import { barriers, Device, settled, show, sideways } from './harness.ts';
 
 after(leakCheck());
 
@@ -74,6 +74,35 @@ describe('health and plugins', { skip: noBrowser }, () => {
     await page.getByLabel('Folder or package on the device').fill('/no/such/place');
     await page.getByRole('button', { name: 'Inspect' }).click();
     await page.locator('.toast.error').waitFor();
+  });
+
+  test('shows rights of a plugin from outside in words, with use and refusals', async () => {
+    const right = { kind: 'service', name: 'audio', granted: true, count: 76, last: Date.now() - 5_000 };
+    const times = { first: Date.now() - 9_000, ts: Date.now() - 9_000 };
+    const kettle = {
+      ...{ id: 'kettle', version: '1.0.0', isolation: 'process', origin: 'installed', since: Date.now() - 60_000 },
+      ...{ grantedAt: Date.now() - 60_000, grantedBy: 'operator' },
+      rights: [
+        { ...right, summary: 'hears the microphone and plays sound (service audio)' },
+        { kind: 'reads', name: '<img src=x>', summary: 'reads <img src=x>', granted: true },
+        { kind: 'service', name: 'panel', summary: 'draws over everything', granted: false, count: 0 },
+      ],
+      refused: [{ capability: 'operation.apps.list', hint: 'no line of a manifest', count: 3, ...times }],
+    };
+    await using opened = await device.open({ at: 'plugins?view=audit', width: 360, height: 740 });
+    const { page } = opened;
+    await page.getByText('No plugin from outside runs here.').waitFor();
+    await page.route('**/plugins/audit', (route) => route.fulfill({ json: { ok: true, plugins: [kettle] } }));
+    await page.reload();
+    const card = page.getByRole('region', { name: 'kettle 1.0.0' });
+    await card.getByText(/^in its own process; granted .* by operator; counting began /).waitFor();
+    await card.getByRole('row', { name: /Hears the microphone and plays sound .* 76 / }).waitFor();
+    await card.getByRole('row', { name: /Reads <img src=x> .*not seen/ }).waitFor();
+    await card.getByRole('row', { name: /Draws over everything not granted .*0/ }).waitFor();
+    await card.getByRole('row', { name: /operation\.apps\.list .*3 .*no line of a manifest/ }).waitFor();
+    assert.equal(await page.locator('main img').count(), 0);
+    assert.deepEqual(await barriers(page), []);
+    assert.equal(await sideways(page), 0);
   });
 
   test('a page that a plugin brings shows its values over time, and says whose it is', async () => {

@@ -33,6 +33,7 @@ const RUN = [
   'docs/guides/logs.md',
   'docs/guides/secrets.md',
   'docs/guides/update-repository.md',
+  'docs/guides/strangers-plugin.md',
 ];
 
 const PATIENCE_MS = 10_000;

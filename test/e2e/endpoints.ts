@@ -313,6 +313,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     admin,
   ),
   'plugins.installed': get('/plugins/installed', [], admin),
+  'plugins.audit': get('/plugins/audit', [['an app', '/plugins/audit', 403, 'CALLER_DENIED']]),
   'plugins.remove': post('/plugins/absent/remove', {}, [], admin),
   'plugins.rollback': post('/plugins/absent/rollback', {}, [], admin),
   'plugins.switch': post('/plugins/spi/switch', { enabled: true }, [], admin),

@@ -160,6 +160,16 @@ async function checkOutcomes(device: Device): Promise<void> {
   );
   const refused = (await device.core.service(grants).refusals()).map(({ capability }) => capability);
   assert.ok(refused.includes('operations.anonymous') && refused.includes('operations.sensitive'));
+  for (const name of ['apps.list', 'apps.grantx', 'secrets.put'])
+    assert.ok(refused.includes(`operation.${name}`), name);
+}
+
+/** It was there first: the owner of the names starts after it, without a restart of the device. */
+async function startFirst({ core: { kernel } }: Device): Promise<void> {
+  await kernel.disable('apps');
+  await kernel.restart('aardvark');
+  await kernel.enable('apps');
+  await eventually(async () => (await kernel.status()).plugins.every(({ state }) => state === 'active'), 'the owner');
 }
 
 for (const isolation of ['worker', 'process'] as const)
@@ -167,6 +177,9 @@ for (const isolation of ['worker', 'process'] as const)
     await using device = await new Device().start();
     const manifest = ['requires: { operations: ^1.0.0 }'];
     await device.accepted(packages.folder({ id: 'aardvark', manifest, code: HOSTILE }), { isolation });
+    await eventually(async () => (await device.get('/aardvark/tried')).status === 200, 'the outcomes');
+    await checkOutcomes(device);
+    await startFirst(device);
     await eventually(async () => (await device.get('/aardvark/tried')).status === 200, 'the outcomes');
     await checkOutcomes(device);
     // With the device it starts beside the owners of these names.

@@ -109,7 +109,10 @@ test('devicectl installs, lists, disables, upgrades, rolls back and removes', as
     checked.stdout,
     /^guest 1\.0\.0 could be installed\nruns {5}process\nasks for network\.outbound\nfiles {4}sha256:/,
   );
+  assert.match(checked.stdout, /^it holds network\.outbound\naccept {3}sha256:[0-9a-f]{64}$/m);
   assert.doesNotMatch((await core.ctl('plugin', 'list')).stdout, /guest/);
+  const other = await core.ctl('plugin', 'install', first, '--yes', '--accept', `sha256:${'0'.repeat(64)}`);
+  assert.match(other.stderr, /CLAIMS_UNACCEPTED/, 'a digest is the whole answer');
 
   const asked = await core.ctl('plugin', 'install', first, '--config', 'n=3');
   assert.match(asked.stderr, /CLAIMS_UNACCEPTED: .*it holds network\.outbound; .*accept: sha256:/);
@@ -119,6 +122,9 @@ test('devicectl installs, lists, disables, upgrades, rolls back and removes', as
   assert.match(installed.stdout, /^guest 1\.0\.0 is active, on probation\n/, installed.stderr);
   const proven = /^guest +1\.0\.0 +active +process .*installed; for a test$/m;
   await eventually(async () => proven.test((await core.ctl('plugin', 'list')).stdout), 'the end of its probation');
+  const audited = await core.ctl('plugin', 'audit');
+  assert.match(audited.stdout, /^guest 1\.0\.0, level process, granted \d+ s ago by operator; counted for \d+ s$/m);
+  assert.match(audited.stdout, /\(network\.outbound\) +not seen/);
   const listing = JSON.parse((await core.ctl('plugin', 'installed', '--json')).stdout);
   assert.deepEqual(listing.plugins[0].config, { n: 3, s: 'word' });
 

@@ -8,6 +8,7 @@ import type { Isolation, SkuPlugin } from '@device-core/plugin-api';
 import { contractIds, contractOf } from '@device-core/plugin-api/inside/contracts';
 import { versionFolder } from '@device-core/plugin-api/inside/installed';
 import { grants } from '@device-core/plugin-api/inside/services/grants';
+import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { config } from '@device-core/plugin-api/services/config';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
@@ -133,6 +134,19 @@ describe("a stranger's plugin tries every contract of the device", () => {
     assert.equal((await device.service(config).get({}, 'hostile.key')).setBy, 'plugin.claimer');
     assert.deepEqual(JSON.parse(answers.get('capture') ?? ''), ['plugin:claimer']);
     assert.deepEqual(JSON.parse(answers.get('handle') ?? ''), 'plugin.claimer');
+    assert.deepEqual(JSON.parse(answers.get('question') ?? ''), [
+      'plugin:claimer',
+      'plugin:claimer',
+      null,
+      null,
+      false,
+    ]);
+    assert.deepEqual(JSON.parse(answers.get('source') ?? ''), ['problem', 'push']);
+    const [guest] = await device.service(pluginManager).uses();
+    const counts = new Map(guest?.uses.map(({ kind, name, count }) => [`${kind} ${name}`, count]));
+    assert.equal(guest?.plugin, 'claimer');
+    assert.deepEqual([counts.get('service prompts'), counts.get('service inputs')], [4, 1]);
+    assert.equal(counts.get('service panel'), undefined, 'it was reached, and never called');
     for (const act of ['register', 'offer', 'unregister', 'describeApp'])
       assert.equal(answers.get(act), 'SERVICE_DENIED', act);
   });

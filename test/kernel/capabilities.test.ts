@@ -89,12 +89,16 @@ test('a refusal says what would grant it, in the app and where needed in the SKU
   );
 });
 
-test('256 refusals are kept', async () => {
+test('256 refusals are kept, and 64 of one caller: who tries many names pushes out no other', async () => {
   const checker = new CapabilityChecker();
+  for (let i = 0; i < 300; i++)
+    assert.throws(() => checker.require({ kind: 'app', id: `com.example.a${i}` }, 'network.listen'));
   for (let i = 0; i < 300; i++) assert.throws(() => checker.require(app, `bridges.spi:h${i}`));
   const refusals = await checker.refusals();
   assert.equal(refusals.length, 256);
-  assert.equal(refusals[0]?.capability, 'bridges.spi:h299');
+  const mine = refusals.filter(({ caller }) => caller.id === app.id);
+  assert.equal(mine.length, 64);
+  assert.deepEqual([mine[0]?.capability, mine[63]?.capability], ['bridges.spi:h299', 'bridges.spi:h236']);
 });
 
 test('a repeated refusal is remembered once, with its count, and pushes out no other', async () => {

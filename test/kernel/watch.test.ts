@@ -32,7 +32,7 @@ const work = (ms: number) => {
 const GATE: MemoryPlugin = {
   id: 'operations',
   provides: { operations: '1.0.0' },
-  requires: { device: '^1.0.0' },
+  requires: { device: '^1.0.0', grants: '^1.1.0' },
   optional: { traces: '^1.0.0' },
   hooks: ['operation.before', 'operation.confirm'],
   taps: ['kernel.ready', 'health.collect'],

@@ -1,18 +1,24 @@
 /** Members of contracts in which the caller names an actor: a guest acts as itself alone. */
 
 /**
- * Place of the actor in the arguments: the argument, and its member where it is an object. `name`: `plugin.<id>`;
+ * Place of the actor in the arguments: the argument, and its members where it is an object. `name`: `plugin.<id>`;
  * `owner`: `plugin:<id>`, as the books of sound say; `caller`: a Caller.
  */
 export interface Actor {
   readonly argument: number;
-  readonly member?: string;
+  readonly members?: readonly string[];
+  /** Members that the Core alone says. */
+  readonly without?: readonly string[];
   readonly as: 'name' | 'owner' | 'caller';
 }
 
-const name = (argument: number, member?: string): Actor => ({ argument, ...(member && { member }), as: 'name' });
+const name = (argument: number, member?: string): Actor => ({
+  argument,
+  ...(member && { members: [member] }),
+  as: 'name',
+});
 
-const owner = (argument: number): Actor => ({ argument, member: 'owner', as: 'owner' });
+const owner = (argument: number): Actor => ({ argument, members: ['owner'], as: 'owner' });
 
 /** Contract -> member -> the actor, which the kernel writes for a guest. */
 export const ACTORS: Readonly<Record<string, Readonly<Record<string, Actor>>>> = {
@@ -24,12 +30,22 @@ export const ACTORS: Readonly<Record<string, Readonly<Record<string, Actor>>>> =
   },
   can: { register: name(1) },
   config: { set: name(3, 'by') },
-  functions: { call: { argument: 0, member: 'caller', as: 'caller' } },
+  functions: { call: { argument: 0, members: ['caller'], as: 'caller' } },
   gpio: { register: name(1) },
   i2c: { register: name(1) },
   intents: { add: name(2), addInterpreter: name(2) },
   nfc: { register: name(2) },
   pio: { register: name(1) },
+  // A question names its asker, which is no app id, and not the Core's act, signer or subject.
+  prompts: {
+    ask: {
+      argument: 0,
+      members: ['subject', 'title'],
+      without: ['signer', 'version', 'about', 'operation', 'names'],
+      as: 'owner',
+    },
+    withdraw: { argument: 0, as: 'owner' },
+  },
   sensors: { register: name(2) },
   speech: { register: name(3) },
   spi: { register: name(1) },

@@ -3,6 +3,8 @@ import type { Contract } from './contract.ts';
 import { CONTRACTS } from './table.ts';
 
 export { ACTORS, type Actor, FOR_APPS } from './acts.ts';
+export type { Given } from './contract.ts';
+export { handed } from './handed.ts';
 
 /** Undefined for a contract of an author, which plugin-api does not know. */
 export function contractOf(service: string): Contract | undefined {

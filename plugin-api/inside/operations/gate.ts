@@ -11,6 +11,7 @@ import {
 import type { Invocation, StreamChannel } from '../../services/operations.ts';
 import type { Entry, OperationEntry, StreamEntry } from './entry.ts';
 import type { InFlight } from './in-flight.ts';
+import type { Refused } from './own.ts';
 import { PendingCall } from './pending-call.ts';
 import { isAsyncIterable, isThenable, relay } from './relay.ts';
 import { actOf } from './sensitive-act.ts';
@@ -25,8 +26,8 @@ export interface GateOptions {
   readonly log: Logger;
   /** Whether a result that does not fit its schema fails the call, asked for each. */
   readonly checkResults: () => boolean;
-  /** Called at each refusal of a capability. */
-  readonly refused?: () => void;
+  /** Called at each refusal of a capability, or of a foreign name. */
+  readonly refused?: Refused;
   /** Plugins on their way up, whose operations are unknown yet; asked for when a name is missing. */
   readonly starting?: () => readonly string[];
 }

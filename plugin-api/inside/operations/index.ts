@@ -11,6 +11,7 @@ import { checkOwnOperation, checkOwnStream } from './own.ts';
 import { Schemas } from './schema.ts';
 import { Table } from './table.ts';
 
+export type { Refused } from './own.ts';
 export { Schemas } from './schema.ts';
 export type { Table } from './table.ts';
 

@@ -2,9 +2,11 @@
  * Limits of an author from outside: own names, no callers without identity and no confirmation in the Core's words
  * without a claim, and an end.
  */
-import { type Capabilities, type CapabilityId, CoreError, type ServiceUser } from '../../index.ts';
+import { type Caller, type Capabilities, type CapabilityId, CoreError, type ServiceUser } from '../../index.ts';
 import type { Operation, StreamEndpoint } from '../../services/operations.ts';
+import { NEVER } from '../contracts/index.ts';
 import { foreignName } from '../own-names.ts';
+import type { Refusal } from '../services/grants.ts';
 import { checkOperation, checkSize, checkStream } from './form.ts';
 import type { Table } from './table.ts';
 
@@ -15,8 +17,14 @@ export interface Judge {
   readonly table: Table;
   readonly capabilities: Capabilities;
   /** Called at each refusal of a name. */
-  readonly refused?: (() => void) | undefined;
+  readonly refused?: Refused | undefined;
 }
+
+/** Hears of each refusal; of one that the capability checker does not know, also caller and name. */
+export type Refused = (caller?: Caller, refusal?: Pick<Refusal, 'capability' | 'hint' | 'class'>) => void;
+
+/** Signs of a foreign name that a refusal shows. */
+const SHOWN = 80;
 
 /** Throws OPERATION_CONFLICT (form, size, name), CAPABILITY_DENIED. */
 export function checkOwnOperation(given: Operation<never, unknown>, user: ServiceUser | undefined, judge: Judge): void {
@@ -46,7 +54,9 @@ function checkCommon(
     throw new CoreError('OPERATION_CONFLICT', { name, what: `plugin ${user.plugin} has ${MOST} of them already` });
   const what = user.installed ? foreignName(user.plugin, given) : undefined;
   if (what === undefined) return;
-  refused?.();
+  const { plugin: id } = user;
+  const capability = `operation.${name.slice(0, SHOWN)}`;
+  refused?.({ kind: 'plugin', id }, { capability, hint: `${NEVER.hint}: ${what}`, class: 'oem' });
   throw new CoreError('OPERATION_CONFLICT', { name, what });
 }
 

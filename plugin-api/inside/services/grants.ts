@@ -27,8 +27,10 @@ export interface Grants {
    * that widened its answers. At most 512 are kept.
    */
   used(caller: Caller): Promise<readonly string[]>;
-  /** The last refusals, newest first, each caller and capability once; at most 256 are kept. */
+  /** The last refusals, newest first, each caller and capability once; at most 256 are kept, and 64 of one caller. */
   refusals(): Promise<readonly Refusal[]>;
+  /** Counts a refusal that no capability decides, `operation.apps.list` of an installed plugin among them. */
+  refused(caller: Caller, refused: Pick<Refusal, 'capability' | 'hint' | 'class'>): Promise<void>;
 }
 
-export const grants = serviceRef<Grants>('grants', '1.0.0', 'tree');
+export const grants = serviceRef<Grants>('grants', '1.1.0', 'tree');

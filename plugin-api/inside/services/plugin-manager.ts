@@ -1,5 +1,5 @@
 import type { FlagDeclaration } from '../../contract/flag-declaration.ts';
-import type { Isolation, ProgramDeclaration } from '../../contract/manifest.ts';
+import type { Isolation, PluginManifest, ProgramDeclaration } from '../../contract/manifest.ts';
 import type { PluginState } from '../../contract/plugin.ts';
 import type { PluginPage } from '../../contract/plugin-page.ts';
 import { serviceRef } from '../../contract/service-ref.ts';
@@ -69,6 +69,28 @@ export interface PluginSettings {
   readonly flags?: Readonly<Record<string, FlagDeclaration>>;
 }
 
+/** Use of one right by a plugin from outside, since the Core started. */
+export interface PluginUse {
+  /** `other`: rights beyond the bound of one plugin, together. */
+  readonly kind: 'service' | 'capability' | 'hook' | 'other';
+  readonly name: string;
+  readonly count: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly last: number;
+}
+
+/** A guest of the set that runs, with its rights and their use. */
+export interface GuestUses {
+  readonly plugin: string;
+  readonly isolation: Isolation;
+  readonly manifest: PluginManifest;
+  /** Powerful services that were granted at the install; absent of one that the SKU lists, which has what it claims. */
+  readonly granted?: readonly string[];
+  /** Begin of the count, in this run of the Core; milliseconds since the Unix epoch. */
+  readonly began: number;
+  readonly uses: readonly PluginUse[];
+}
+
 /** The kernel's lifecycle for those who administer it. Provided by the kernel. */
 export interface PluginManager {
   list(): Promise<readonly PluginStatus[]>;
@@ -96,10 +118,12 @@ export interface PluginManager {
   settings(): Promise<readonly PluginSettings[]>;
   /** Usage of every plugin that has been started, by id. */
   usage(): Promise<readonly PluginUsage[]>;
+  /** Guests and what they used: calls of services, capabilities that a call needed, runs of taps. */
+  uses(): Promise<readonly GuestUses[]>;
   eventLoop(): Promise<LoopUsage>;
   load(): Promise<CoreLoad>;
   /** Samples all code of the Core's event loop for 100 to 30,000 ms. Throws BUSY while another sampling runs. */
   sample(ms: number): Promise<readonly SampledUsage[]>;
 }
 
-export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.1.0', 'tree');
+export const pluginManager = serviceRef<PluginManager>('plugin-manager', '1.2.0', 'tree');

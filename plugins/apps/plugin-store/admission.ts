@@ -1,7 +1,7 @@
 /** May this package be installed, and what would be written? */
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { CoreError, type Logger, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe, type PluginManifest, reasonOf } from '@device-core/plugin-api';
 import {
   followedBy,
   formerOf,
@@ -61,7 +61,8 @@ export async function admit(candidate: Candidate, request: InstallRequest, about
   const now: InstalledVersion = { version, hash: tree.hash, isolation, config: settings, ...granted };
   // The same files with another configuration have to prove themselves again; the very same do not.
   const again = former && isDeepStrictEqual(versionOf(former), now) ? former : undefined;
-  const next = { ...now, enabled: true, installedAt: Date.now(), probation: { starts: 0 } };
+  const by = maybe({ installedBy: request.by });
+  const next = { ...now, enabled: true, installedAt: Date.now(), ...by, probation: { starts: 0 } };
   const ran = former && (await lastThatRan(id, former, manager));
   const fresh: InstalledPlugin = ran ? followedBy(ran, next) : next;
   const entry: InstalledPlugin = again ? { ...again, enabled: true } : fresh;
@@ -110,9 +111,9 @@ async function lastThatRan(
   return state === 'failed' || state === 'quarantined' ? formerOf(plugin) : plugin;
 }
 
-/** Throws CLAIMS_UNACCEPTED with what would be granted. */
+/** Throws CLAIMS_UNACCEPTED with what would be granted; also for a package that is another one than what was accepted. */
 function checkAccepted({ id, version, claims, digest, added }: Outcome, accept: string | undefined): void {
-  if (added.length === 0 || accept === digest) return;
-  const what = added.join(', it ');
+  if (accept === digest || (added.length === 0 && accept === undefined)) return;
+  const what = added.join(', it ') || 'is another package than the accepted one';
   throw new CoreError('CLAIMS_UNACCEPTED', { plugin: id, version, what, digest, claims, added });
 }

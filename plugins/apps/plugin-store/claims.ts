@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import { type CapabilityId, CoreError, type Isolation, implies, type PluginManifest } from '@device-core/plugin-api';
 import { rightTo } from '@device-core/plugin-api/inside/consent';
-import { contractOf, NEVER, riskOf } from '@device-core/plugin-api/inside/contracts';
+import { contractIds, contractOf, NEVER, riskOf } from '@device-core/plugin-api/inside/contracts';
+import { looksLike } from '@device-core/plugin-api/inside/own-names';
 import type { ActClaim, ActSubject } from '@device-core/plugin-api/services/prompts';
 
 export interface Claims {
@@ -46,7 +47,11 @@ export function checkClaimable({ id, requires = {}, optional = {}, provides = {}
     new CoreError('SERVICE_DENIED', { plugin: id, service, reason, hint: NEVER.hint });
   for (const service of Object.keys({ ...requires, ...optional }))
     if (contractOf(service)?.access === 'tree') throw never(service, NEVER.tree);
-  for (const service of Object.keys(provides)) if (contractOf(service)) throw never(service, NEVER.provide);
+  for (const service of Object.keys(provides)) {
+    if (contractOf(service)) throw never(service, NEVER.provide);
+    const alike = contractIds().find((one) => looksLike(one) === looksLike(service));
+    if (alike) throw never(service, `it looks like ${alike}, a contract of the Core`);
+  }
 }
 
 /** A claim that was not granted to the version before. */

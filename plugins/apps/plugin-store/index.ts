@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { installedFile } from '@device-core/plugin-api/inside/installed';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { device } from '@device-core/plugin-api/services/device';
 import { ListFile } from '../shared/package-store/list-file.ts';
@@ -11,8 +12,9 @@ import type { StoreConfig } from './outcome.ts';
 import { Probation } from './probation.ts';
 import { PLUGIN_LIST } from './state.ts';
 import { PluginStore } from './store.ts';
+import type { UseHistory } from './use-history.ts';
 
-const requires = { device, pluginManager };
+const requires = { device, pluginManager, grants };
 
 /**
  * Every other plugin waits for this one, so nothing here fails the start: what is wrong is told in the health. The rest of its code is
@@ -49,9 +51,18 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     host.tap('plugin.verify', (manifest, directory) => store.verify(manifest, directory));
     const probation = new Probation(store, manager, scope, log, config.probationMs);
     host.bus.subscribe('plugin.state', probation.changed);
-    host.tap('health.collect', (report) => reportHealth(report, { store, state, config, place, faults }));
-    offer(host, async (changing) =>
-      (await import('./operations.ts')).storeOperations(store, probation, place, changing),
-    );
+    let history: UseHistory | undefined;
+    host.tap('health.collect', async (report) => {
+      await reportHealth(report, { store, state, config, place, faults });
+      history?.tell(report);
+    });
+    offer(host, async (changing) => {
+      const { storeOperations } = await import('./operations.ts');
+      const { auditOperation } = await import('./audit.ts');
+      const { UseHistory } = await import('./use-history.ts');
+      history = await UseHistory.open(join(paths.var, host.id), manager, scope, log);
+      const { operations, makers } = storeOperations(store, probation, place, changing);
+      return { operations: [...operations, auditOperation(history, () => store.installed, services.grants)], makers };
+    });
   },
 });

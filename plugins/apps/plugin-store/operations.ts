@@ -1,6 +1,13 @@
 /** plugins.install, plugins.installed, plugins.remove, plugins.switch, plugins.rollback. */
 
-import { type CoreErrorCode, callerName, maybe, PLUGIN_STATES, type PluginState } from '@device-core/plugin-api';
+import {
+  CoreError,
+  type CoreErrorCode,
+  callerName,
+  maybe,
+  PLUGIN_STATES,
+  type PluginState,
+} from '@device-core/plugin-api';
 import type { InstalledPlugin, RolledBack } from '@device-core/plugin-api/inside/installed';
 import { exactly, STATE_ERRORS } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
@@ -39,6 +46,7 @@ const INSTALLED: JsonSchema = {
     isolation: ISOLATION,
     config: CONFIG,
     installedAt: TIME,
+    installedBy: { type: 'string', description: 'the caller who installed it, where that is known' },
     state: { enum: ['probation', 'good'] },
     enabled: { type: 'boolean' },
     probationEndsAt: { ...TIME, description: 'while it runs: when it will count as good' },
@@ -194,18 +202,23 @@ export function storeOperations(
     errors: [
       ...(['PACKAGE_INVALID', 'MANIFEST_INVALID', 'API_VERSION_MISMATCH', 'CAPABILITY_UNKNOWN'] as const),
       ...(['PLUGIN_CONFLICT', 'SERVICE_ALREADY_PROVIDED', 'SERVICE_MISSING', 'ISOLATION_UNSUPPORTED'] as const),
-      ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
+      ...(['SIGNATURE_INVALID', 'CLAIMS_UNACCEPTED', 'CALLER_DENIED', 'PLUGIN_ROLLED_BACK', ...UNDONE] as const),
     ],
     timeoutMs: TIMEOUT_MS,
     about: (request) => installation.about(request),
     async run(request, { caller }) {
       const outcome = await installation.check(request);
       if (request.check) return outcome;
-      const { id, version } = outcome;
+      const { id, version, added } = outcome;
+      if (caller.kind === 'plugin' && added.length > 0) {
+        const reason = `${callerName(caller)} is a plugin, and no plugin grants rights`;
+        throw new CoreError('CALLER_DENIED', { verb: `grant the claims of ${id}`, reason });
+      }
       const { kind } = installation;
       const summary = `install ${id} ${version}`;
+      const by = callerName(caller);
       return {
-        change: await changing({ kind, subject: SUBJECT, summary, data: { ...request }, by: callerName(caller) }),
+        change: await changing({ kind, subject: SUBJECT, summary, data: { ...request, by }, by }),
       };
     },
   };

@@ -24,6 +24,8 @@ export interface InstallRequest {
   readonly accept?: string;
   /** Everything is asked, nothing is done. */
   readonly check?: boolean;
+  /** The caller, as the Core writes it beside the params. */
+  readonly by?: string;
 }
 
 export interface Outcome {

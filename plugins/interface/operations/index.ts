@@ -1,5 +1,6 @@
 import { definePlugin, type ServiceUser } from '@device-core/plugin-api';
-import { operationGate } from '@device-core/plugin-api/inside/operations';
+import { operationGate, type Refused } from '@device-core/plugin-api/inside/operations';
+import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { Tracer, traces } from '@device-core/plugin-api/tracing';
@@ -13,8 +14,10 @@ interface OperationsConfig {
 /** A plugin that starts after the device became ready gets no message of it. */
 const READY_AT_THE_LATEST_MS = 3_000;
 
-export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>({
-  requires: { device },
+const requires = { device, grants };
+
+export const plugin = definePlugin<typeof requires, OperationsConfig>({
+  requires,
   async setup(host, services) {
     const info = await services.device.info();
     const { capabilities, scope, log } = host;
@@ -30,7 +33,11 @@ export const plugin = definePlugin<{ device: typeof device }, OperationsConfig>(
       scope.timeout('results are checked', READY_AT_THE_LATEST_MS, begin);
     }
     const checkResults = (): boolean => checks;
-    const refused = refusalTeller(scope, (count) => void host.bus.publish('system.refused', { count }));
+    const told = refusalTeller(scope, (count) => void host.bus.publish('system.refused', { count }));
+    const refused: Refused = (caller, refusal) => {
+      told();
+      if (caller && refusal) void services.grants.refused(caller, refusal);
+    };
     const tracer = new Tracer(host.clock);
     host.when(traces, (service, part) => tracer.use(service, part));
     const coming = new Set<string>();

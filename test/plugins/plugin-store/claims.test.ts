@@ -1,7 +1,7 @@
 /** What a package claims is shown, and granted before it runs; what nobody of trust signed gets no power of the Core. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import type { CoreError, PluginManifest } from '@device-core/plugin-api';
@@ -89,6 +89,47 @@ describe('claims of a package are asked before they are granted', () => {
         (await refusal(store.install(packages.folder(other), { accept: details.digest }))).code,
         'CLAIMS_UNACCEPTED',
       );
+  });
+
+  test('a package that was swapped after it was looked at is refused, with and without claims', async () => {
+    await using store = await startStore();
+    for (const manifest of [[], ['capabilities: [network.outbound]']]) {
+      const folder = packages.folder({ manifest });
+      const { digest } = await store.install(folder, { check: true });
+      writeFileSync(join(folder, 'index.mjs'), 'export const plugin = { setup() { process.exit(1); } };');
+      const { code, details } = await refusal(store.install(folder, { accept: digest }));
+      assert.equal(code, 'CLAIMS_UNACCEPTED');
+      assert.notEqual(details.digest, digest);
+      assert.ok(!existsSync(join(store.place, 'installed.yaml')));
+    }
+  });
+
+  test('a manifest that was swapped for one with more claims is refused with what it adds', async () => {
+    await using store = await startStore();
+    const folder = packages.folder();
+    const { digest, added } = await store.install(folder, { check: true });
+    assert.deepEqual(added, []);
+    const manifest = readFileSync(join(folder, 'plugin.yaml'), 'utf8');
+    writeFileSync(join(folder, 'plugin.yaml'), `${manifest}capabilities: [network.outbound]\n`);
+    const { code, details } = await refusal(store.install(folder, { accept: digest }));
+    assert.deepEqual([code, details.added], ['CLAIMS_UNACCEPTED', ['holds network.outbound']]);
+  });
+
+  test('a guest that may install plugins grants nothing to itself or to another', async () => {
+    await using store = await startStore();
+    const held = ["capabilities: ['system.plugins']"];
+    const first = packages.folder({ manifest: held });
+    await store.install(first, { accept: (await refusal(store.install(first))).details.digest });
+    const guest = { kind: 'plugin', id: 'guest' } as const;
+    const by = (source: string, more: object = {}) => store.call('plugins.install', { source, ...more }, guest);
+    const more = ["capabilities: ['system.plugins', 'network.outbound']"];
+    for (const id of ['guest', 'accomplice']) {
+      const wider = packages.folder({ id, version: '2.0.0', manifest: more });
+      const { digest } = await by(wider, { check: true });
+      assert.equal((await refusal(by(wider, { accept: digest }))).code, 'CALLER_DENIED', id);
+    }
+    assert.equal((await by(packages.folder({ version: '2.0.0', manifest: held }))).version, '2.0.0');
+    assert.equal(readInstalled(store.host.device.paths.var).installed.plugins.guest?.installedBy, 'plugin.guest');
   });
 
   test('an upgrade asks for new claims, and for nothing else', async () => {
@@ -191,6 +232,21 @@ describe('a package without a trusted signature gets no power of the Core', () =
       const folder = await signed({ manifest: [`provides: { ${service}: 1.0.0 }`] });
       assert.equal((await refusal(store.install(folder, { check: true }))).code, 'SERVICE_DENIED', service);
     }
+  });
+
+  test('an installed plugin provides nothing that a person takes for a contract of the Core', async () => {
+    await using store = await startStore({ trustedKeys });
+    for (const service of ['pane1', 'voices', 'aud1o', 'app-st0re', 'plugin--manager', 'secret']) {
+      const folder = await signed({ manifest: [`provides: { ${service}: 1.0.0 }`] });
+      const { code, message } = await refusal(store.install(folder, { check: true }));
+      assert.equal(code, 'SERVICE_DENIED', service);
+      assert.match(message, /it looks like/);
+    }
+    for (const service of ['p\u0430nel', 'panel\u200b', 'P\uff41nel']) {
+      const folder = await signed({ manifest: [`provides: { "${service}": 1.0.0 }`] });
+      assert.equal((await refusal(store.install(folder, { check: true }))).code, 'MANIFEST_INVALID', service);
+    }
+    await store.install(await signed({ manifest: ['provides: { tea: 1.0.0 }'] }), { check: true });
   });
 
   test('a SKU may trust unsigned packages, and its health says so', async () => {

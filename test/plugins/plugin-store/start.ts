@@ -1,9 +1,11 @@
 /** The plugin-store in a host of its own, with a manager that runs what installed.yaml says without running it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Caller } from '@device-core/plugin-api';
 import { installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
 import { changes } from '@device-core/plugin-api/inside/services/changes';
 import {
+  type GuestUses,
   type PluginManager,
   type PluginStatus,
   pluginManager,
@@ -17,7 +19,9 @@ export interface StoreBench extends AsyncDisposable {
   readonly host: TestHost;
   /** `<var>/plugins`. */
   readonly place: string;
-  call(name: string, params?: object): Promise<Record<string, unknown>>;
+  call(name: string, params?: object, caller?: Caller): Promise<Record<string, unknown>>;
+  /** Stops the plugin and starts it again. */
+  again(): Promise<void>;
   install(source: string, more?: object): Promise<Record<string, unknown>>;
 }
 
@@ -42,17 +46,22 @@ function status(id: string, more: Partial<PluginStatus>): PluginStatus {
   };
 }
 
-/** `others` are plugins of the SKU. */
-export async function startStore(config: object = {}, others = OTHERS): Promise<StoreBench> {
+/** `others` are plugins of the SKU, `guests` those whose uses the manager tells. */
+export async function startStore(
+  config: object = {},
+  others = OTHERS,
+  guests: () => readonly GuestUses[] = () => [],
+): Promise<StoreBench> {
   const calls = new StoreCalls();
   let state = '';
+  let starts = 0;
   const list = async (): Promise<readonly PluginStatus[]> => {
     const lines = installedLines(readInstalled(state).installed);
     const installed = Object.entries(lines).map(([id, { version }]) => status(id, { version }));
     return [...Object.entries(others).map(([id, more]) => status(id, more)), ...installed];
   };
   const change = { added: [], removed: [], changed: [], affected: [], stale: [], device: false };
-  const manager: Partial<PluginManager> = { list, apply: async () => change };
+  const manager: Partial<PluginManager> = { list, apply: async () => change, uses: async () => guests() };
   const host = await createTestHost(plugin, {
     manifest: 'manifests/plugins/apps/plugin-store.yaml',
     config,
@@ -69,6 +78,7 @@ export async function startStore(config: object = {}, others = OTHERS): Promise<
     place: join(state, 'plugins'),
     call: calls.call,
     install: (source, more = {}) => calls.call('plugins.install', { source, ...more }),
+    again: () => host.configure({ ...config, probationMs: 30_000 + ++starts }),
     async [Symbol.asyncDispose]() {
       await host.stop();
     },

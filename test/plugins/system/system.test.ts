@@ -54,6 +54,7 @@ async function start(
     release: act('release'),
     settings: async () => [],
     usage: async () => [],
+    uses: async () => [],
     eventLoop: async () => ({ p50Ms: 0, p99Ms: 0, maxMs: 0, utilization: 0, stalls: 0, unattributed: 0 }),
     load: async () => ({
       minutePercent: 0,

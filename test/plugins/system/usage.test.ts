@@ -17,7 +17,7 @@ const PLUGINS: readonly MemoryPlugin[] = [
   {
     id: 'operations',
     provides: { operations: '1.0.0' },
-    requires: { device: '^1.0.0' },
+    requires: { device: '^1.0.0', grants: '^1.1.0' },
     optional: { traces: '^1.0.0' },
     hooks: ['operation.before', 'operation.confirm'],
     taps: ['kernel.ready', 'health.collect'],

@@ -383,6 +383,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'prompts.list': get('/prompts'),
   'prompts.answer': ask('/prompts/3f9a1c2e', { allow: ['audio.capture'] }, { fails: 404 }),
   'plugins.installed': get('/plugins/installed'),
+  'plugins.audit': get('/plugins/audit', { most: 1 }),
   'plugins.rollback': ask('/plugins/guest/rollback', {}, { upgrade: '1.1.0' }),
   'plugins.switch': ask('/plugins/guest/switch', { enabled: false }),
   'plugins.remove': ask('/plugins/guest/remove', {}),

@@ -61,7 +61,8 @@ export const program = defineProgram<Args>({
         : { ...rest, source: named.path };
     const install = (more: object, accept: readonly number[]) =>
       client.post('/plugins/install', { ...body, ...more }, { timeoutMs: CHANGE_TIMEOUT_MS, accept });
-    const answerable = yes === true || isAnswerable(out);
+    // A digest is the whole answer: another package is refused, and asked for no more.
+    const answerable = args.accept === undefined && (yes === true || isAnswerable(out));
     let answer = await install({}, answerable ? [409] : []);
     const claims = unaccepted(answer);
     if (claims && !yes) await ask(out, claims, signal);
@@ -77,6 +78,9 @@ export const program = defineProgram<Args>({
     await out.line(`runs     ${outcome.isolation}`);
     for (const line of granted(outcome)) await out.line(line);
     await out.line(`files    ${hash}, ${signer ? `signed by ${signer}` : 'no trusted signature'}`);
+    if (state !== 'checked' || outcome.added.length === 0) return;
+    for (const claim of outcome.added) await out.line(`it ${claim}`);
+    await out.line(`accept   ${outcome.digest}`);
   },
 });
 

@@ -35,6 +35,12 @@ sheet('parts/right.css');
 export const signedText = (signer: string | null | undefined): string =>
   signer ? text('signed', { name: clean(signer) }) : text('unsigned');
 
+/** A right of a plugin as a sentence, whether a capability names it or not. */
+export const sentenceOf = ({ kind, name, summary }: Claim): string =>
+  kind === 'capability'
+    ? rightIn(language.value, { capability: name, summary })
+    : claimIn(language.value, { kind, name, summary });
+
 /** `aside` stands at its right: a badge, a button. */
 export function RightText({ right, aside }: { right: Right; aside?: ComponentChildren }) {
   const { capability, reason, optional, widens } = right;

@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.ts';
 import { Dialog } from '../../parts/dialog.ts';
 import { TextField } from '../../parts/field.ts';
 import { Card, Facts } from '../../parts/frame.ts';
+import { sentenceOf } from '../../parts/right.ts';
 import { common } from '../../parts/text.ts';
 import type { PageView } from '../../view/shapes.ts';
 import { View } from '../../view/view.ts';
@@ -50,9 +51,15 @@ function Install() {
     go('changes', [change]);
   };
   const list = (all: readonly string[]) => (all.length === 0 ? text('empty') : all.join(', '));
+  const words = (name: string) =>
+    sentenceOf({
+      kind: 'service',
+      name,
+      summary: checked?.added.find((one) => one.endsWith(`(service ${name})`)) ?? name,
+    });
   const ask =
     checked &&
-    html`<${Dialog} title=${text('installSure', { id: checked.id, version: checked.version })} onClose=${() => setChecked(undefined)} actions=${html`<${Button} onClick=${() => setChecked(undefined)}>${common('cancel')}<//><${Button} kind="main" writes onClick=${install}>${text('install')}<//>`}><${Facts} rows=${[[text('isolation'), text(checked.claims.isolation)], [text('powers'), list(checked.claims.capabilities)], [text('services'), list(checked.claims.services)], [text('taps'), list(checked.claims.taps)], [text('files'), list([...(checked.claims.files?.read ?? []), ...(checked.claims.files?.write ?? [])])], [text('signer'), checked.signer ?? text('unsigned')]]} /><//>`;
+    html`<${Dialog} title=${text('installSure', { id: checked.id, version: checked.version })} onClose=${() => setChecked(undefined)} actions=${html`<${Button} onClick=${() => setChecked(undefined)}>${common('cancel')}<//><${Button} kind="main" writes onClick=${install}>${text('install')}<//>`}><${Facts} rows=${[[text('isolation'), text(checked.claims.isolation)], [text('powers'), list(checked.claims.capabilities)], [text('services'), list(checked.claims.services.map(words))], [text('taps'), list(checked.claims.taps)], [text('files'), list([...(checked.claims.files?.read ?? []), ...(checked.claims.files?.write ?? [])])], [text('signer'), checked.signer ?? text('unsigned')]]} /><//>`;
   return html`<${Card} title=${text('installTitle')}><${TextField} label=${text('source')} hint=${text('sourceHint')} value=${source} onInput=${setSource} placeholder="/media/usb/my-plugin.tgz" /><div class="actions"><${Button} kind="main" writes disabled=${!source.startsWith('/')} onClick=${check}>${text('look')}<//></div><//>${ask}`;
 }
 
@@ -61,6 +68,7 @@ interface Checked {
   readonly version: string;
   readonly digest: string;
   readonly signer?: string;
+  readonly added: readonly string[];
   readonly claims: {
     readonly isolation: 'inline' | 'worker' | 'process';
     readonly capabilities: readonly string[];

@@ -4,6 +4,7 @@ import { sheet } from '../../parts/ask.ts';
 import { Tabs } from '../../parts/dialog.ts';
 import { Answer, Head } from '../../parts/frame.ts';
 import { useCondition } from '../../parts/use-condition.ts';
+import { Audit } from './audit.ts';
 import { Cost } from './cost.ts';
 import { Graph } from './graph.ts';
 import { Installed } from './installed.ts';
@@ -13,7 +14,7 @@ import { text } from './text.ts';
 
 sheet('pages/plugins/plugins.css');
 
-const VIEWS = ['list', 'cost', 'graph', 'installed'] as const;
+const VIEWS = ['list', 'cost', 'graph', 'installed', 'audit'] as const;
 
 export function Page({ title, rest: [id], query }: PageProps) {
   const { plugins: list, health, rows } = useCondition();
@@ -23,7 +24,7 @@ export function Page({ title, rest: [id], query }: PageProps) {
   );
   const draw = () => {
     if (id !== undefined) return html`<${One} key=${id} id=${id} rows=${rows} />`;
-    const Shown = { list: List, cost: Cost, graph: Graph, installed: Installed }[view];
+    const Shown = { list: List, cost: Cost, graph: Graph, installed: Installed, audit: Audit }[view];
     return html`<${Shown} rows=${rows} health=${health.data} />`;
   };
   const head = id === undefined && html`<${Head} title=${title} lead=${text('lead')} />`;
