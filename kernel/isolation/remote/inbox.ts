@@ -18,6 +18,8 @@ export interface InboxOptions {
 
 /** Messages at most in one turn; how many is learnt from what they took, promises included. */
 const MOST = 512;
+/** Messages after which promises that follow from them have their turn, so that the clock counts these, too. */
+const TOGETHER = 8;
 /** Messages that may wait because too much goes out; the sender's window lets no honest one send more. */
 const HELD = 16_384;
 
@@ -29,9 +31,12 @@ export class Inbox {
   #held: Message[] = [];
   #batch: readonly Message[] = [];
   #next = 0;
+  /** Answers for which no turn had time yet. */
+  readonly #answers: (() => void)[] = [];
   /** Milliseconds since the event loop had a turn for others. */
   #spent = 0;
-  #most = MOST;
+  #most = TOGETHER;
+  #isEmpty = true;
   #later = false;
   #closed = false;
 
@@ -41,21 +46,40 @@ export class Inbox {
     options.port.onMessage(() => this.#arrived());
   }
 
-  /** Takes nothing in any more. */
-  close(): void {
+  /** Takes nothing in any more. Returns the answers that were not made. */
+  close(): readonly (() => void)[] {
     this.#closed = true;
     this.#batch = [];
     this.#held = [];
+    return this.#answers.splice(0);
+  }
+
+  /** Makes an answer: now, or in a later turn where this one is spent. Answers keep their order. */
+  answer(make: () => void): void {
+    const turns = this.#turns;
+    if (!turns || this.#closed) {
+      make();
+      return;
+    }
+    if (this.#answers.length > 0 || this.#spent >= turns.ms) this.#answers.push(make);
+    else {
+      const began = performance.now();
+      make();
+      const ms = performance.now() - began;
+      this.#spent += ms;
+      if (!this.#later) turns.onSpent(ms); // else the turn is counted as a whole
+    }
+    if (this.#spent >= turns.ms && !this.#later) this.#putOff(turns);
   }
 
   #arrived(): void {
     if (this.#later) return;
     const began = performance.now();
     const left = this.#turns ? this.#turns.ms - this.#spent : Number.POSITIVE_INFINITY;
-    const isEmpty = this.#take(Number.POSITIVE_INFINITY, began + left);
+    this.#isEmpty = this.#take(this.#turns ? TOGETHER : Number.POSITIVE_INFINITY, began + left);
     if (!this.#turns) return;
     this.#account(performance.now() - began);
-    if (!isEmpty || this.#spent >= this.#turns.ms) this.#putOff(this.#turns);
+    if (!this.#isEmpty || this.#spent >= this.#turns.ms) this.#putOff(this.#turns);
   }
 
   /** Goes on in the next turn of the event loop, and reads no further before it. */
@@ -63,11 +87,12 @@ export class Inbox {
     this.#later = true;
     this.#options.port.pause();
     let began = 0;
-    let isEmpty = true;
     setImmediate(() => {
       began = performance.now();
       this.#spent = 0;
-      isEmpty = this.#take(this.#most, began + turns.ms);
+      this.#isEmpty = false;
+      this.#say(began + turns.ms);
+      if (this.#answers.length === 0) this.#turn(this.#most, began + turns.ms);
     });
     // Nothing but promises that follow from the messages runs between the two.
     setImmediate(() => {
@@ -75,13 +100,27 @@ export class Inbox {
       this.#account(ms);
       if (ms > 2 * turns.ms) this.#most = Math.max(1, Math.floor((this.#most * turns.ms) / ms));
       else this.#most = Math.min(MOST, 2 * this.#most);
-      if (!isEmpty) {
+      if (!this.#isEmpty || this.#answers.length > 0) {
         this.#putOff(turns);
         return;
       }
       this.#later = false;
+      this.#most = TOGETHER;
       if (!this.#closed) this.#options.port.resume();
     });
+  }
+
+  /** Makes answers that waited; one at least. */
+  #say(until: number): void {
+    for (let make = this.#answers.shift(); make; make = performance.now() < until ? this.#answers.shift() : undefined)
+      make();
+  }
+
+  /** Takes messages in small groups, between which promises run. */
+  #turn(most: number, until: number): void {
+    this.#isEmpty = this.#take(Math.min(most, TOGETHER), until);
+    if (!this.#isEmpty && most > TOGETHER && performance.now() < until)
+      queueMicrotask(() => this.#turn(most - TOGETHER, until));
   }
 
   #account(ms: number): void {
