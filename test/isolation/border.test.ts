@@ -240,6 +240,73 @@ for (const [kind, ports] of Object.entries(PORTS)) {
       assert.ok(spent >= 200, `${spent} ms were told`);
     });
 
+    it('answers that come together have turns of their own, and keep their order', async () => {
+      const ASKED = 60;
+      // The encoder, and the port.
+      const READS = 4;
+      let ms = 0;
+      let made = 0;
+      let most = 0;
+      const gate = Promise.withResolvers<void>();
+      const asked: number[] = [];
+      const dear = async (n: number) => {
+        asked.push(n);
+        await gate.promise;
+        return {
+          n,
+          // An answer is read while it is encoded.
+          get cost() {
+            ms += 2;
+            most = Math.max(most, ++made);
+            return ms;
+          },
+        };
+      };
+      const [one, two] = ports();
+      const here = new Peer(one, { name: 'there', root: {}, log, onBreach: assert.ifError });
+      const turns = { ms: 1, onSpent: quiet, now: () => ms };
+      const there = new Peer(two, { name: 'here', root: { dear }, log, onBreach: assert.ifError, turns });
+      const calls = Array.from({ length: ASKED }, (_, n) => here.call<{ n: number }>('dear', n));
+      await eventually(() => asked.length === ASKED, 'all calls');
+      let next = setImmediate(function turn() {
+        made = 0;
+        next = setImmediate(turn);
+      });
+      gate.resolve();
+      const order: number[] = [];
+      await Promise.all(calls.map((call) => call.then(({ n }) => void order.push(n))));
+      clearImmediate(next);
+      here.close(over);
+      there.close(over);
+      assert.deepEqual(order, asked);
+      assert.ok(most <= READS, `${most} answers of 2 ms were made in one turn of 1 ms`);
+    });
+
+    it('answers that wait when it falls are given up, and what they would have lent is disposed of', async () => {
+      let ms = 0;
+      let disposed = 0;
+      const gate = Promise.withResolvers<void>();
+      let asked = 0;
+      const lend = async () => {
+        asked++;
+        await gate.promise;
+        ms += 5;
+        return { [Symbol.dispose]: () => void disposed++ };
+      };
+      const [one, two] = ports();
+      const here = new Peer(one, { name: 'there', root: {}, log, onBreach: assert.ifError });
+      const turns = { ms: 1, onSpent: quiet, now: () => ms };
+      const there = new Peer(two, { name: 'here', root: { lend }, log, onBreach: assert.ifError, turns });
+      const calls = Promise.allSettled(Array.from({ length: 20 }, () => here.call('lend')));
+      await eventually(() => asked === 20, 'all calls');
+      gate.resolve();
+      await null;
+      there.close(over);
+      here.close(over);
+      await calls;
+      await eventually(() => disposed === 20, 'the end of all that was lent');
+    });
+
     it('callbacks are called back, and let go when the call is over', async () => {
       using both = border(ports(), {
         twice: async (fn: (n: number) => Promise<number>) => [await fn(1), await fn(2)],

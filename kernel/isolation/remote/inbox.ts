@@ -5,6 +5,8 @@ export interface Turns {
   readonly ms: number;
   /** Told of the milliseconds that they took. */
   readonly onSpent: (ms: number) => void;
+  /** Milliseconds that never go back; for tests. */
+  readonly now?: () => number;
 }
 
 export interface InboxOptions {
@@ -39,10 +41,12 @@ export class Inbox {
   #isEmpty = true;
   #later = false;
   #closed = false;
+  readonly #now: () => number;
 
   constructor(options: InboxOptions) {
     this.#options = options;
     this.#turns = options.turns;
+    this.#now = options.turns?.now ?? (() => performance.now());
     options.port.onMessage(() => this.#arrived());
   }
 
@@ -63,9 +67,9 @@ export class Inbox {
     }
     if (this.#answers.length > 0 || this.#spent >= turns.ms) this.#answers.push(make);
     else {
-      const began = performance.now();
+      const began = this.#now();
       make();
-      const ms = performance.now() - began;
+      const ms = this.#now() - began;
       this.#spent += ms;
       if (!this.#later) turns.onSpent(ms); // else the turn is counted as a whole
     }
@@ -74,11 +78,11 @@ export class Inbox {
 
   #arrived(): void {
     if (this.#later) return;
-    const began = performance.now();
+    const began = this.#now();
     const left = this.#turns ? this.#turns.ms - this.#spent : Number.POSITIVE_INFINITY;
     this.#isEmpty = this.#take(this.#turns ? TOGETHER : Number.POSITIVE_INFINITY, began + left);
     if (!this.#turns) return;
-    this.#account(performance.now() - began);
+    this.#account(this.#now() - began);
     if (!this.#isEmpty || this.#spent >= this.#turns.ms) this.#putOff(this.#turns);
   }
 
@@ -88,7 +92,7 @@ export class Inbox {
     this.#options.port.pause();
     let began = 0;
     setImmediate(() => {
-      began = performance.now();
+      began = this.#now();
       this.#spent = 0;
       this.#isEmpty = false;
       this.#say(began + turns.ms);
@@ -96,7 +100,7 @@ export class Inbox {
     });
     // Nothing but promises that follow from the messages runs between the two.
     setImmediate(() => {
-      const ms = performance.now() - began;
+      const ms = this.#now() - began;
       this.#account(ms);
       if (ms > 2 * turns.ms) this.#most = Math.max(1, Math.floor((this.#most * turns.ms) / ms));
       else this.#most = Math.min(MOST, 2 * this.#most);
@@ -112,14 +116,14 @@ export class Inbox {
 
   /** Makes answers that waited; one at least. */
   #say(until: number): void {
-    for (let make = this.#answers.shift(); make; make = performance.now() < until ? this.#answers.shift() : undefined)
+    for (let make = this.#answers.shift(); make; make = this.#now() < until ? this.#answers.shift() : undefined)
       make();
   }
 
   /** Takes messages in small groups, between which promises run. */
   #turn(most: number, until: number): void {
     this.#isEmpty = this.#take(Math.min(most, TOGETHER), until);
-    if (!this.#isEmpty && most > TOGETHER && performance.now() < until)
+    if (!this.#isEmpty && most > TOGETHER && this.#now() < until)
       queueMicrotask(() => this.#turn(most - TOGETHER, until));
   }
 
@@ -133,7 +137,7 @@ export class Inbox {
     const { dispatch, isHeld, onBreach } = this.#options;
     try {
       for (let count = 0; !this.#closed; count++) {
-        if (count > 0 && (count >= most || performance.now() >= until)) return false;
+        if (count > 0 && (count >= most || this.#now() >= until)) return false;
         const held = this.#turns !== undefined && isHeld();
         const first = held ? undefined : this.#held.shift();
         if (first) {
