@@ -116,8 +116,7 @@ export class Inbox {
 
   /** Makes answers that waited; one at least. */
   #say(until: number): void {
-    for (let make = this.#answers.shift(); make; make = this.#now() < until ? this.#answers.shift() : undefined)
-      make();
+    for (let make = this.#answers.shift(); make; make = this.#now() < until ? this.#answers.shift() : undefined) make();
   }
 
   /** Takes messages in small groups, between which promises run. */

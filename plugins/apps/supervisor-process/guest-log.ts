@@ -25,6 +25,8 @@ const CARRIED = 16_384;
 const CUTS = [0, 4_099, 8_209, CARRIED, 2 * CARRIED] as const;
 /** A guest whose lines were dropped may then be silent for days: the line that counts them comes after so much silence. */
 const SILENT_MS = 2_000;
+/** Between two pieces that are dropped: to look at them for last words costs others their time. */
+const DROP_PACE_MS = 25;
 /** Tokens of launches that may still be printed: the present one and that before it. */
 const MOST_SECRETS = 2;
 
@@ -137,7 +139,11 @@ export class GuestLog {
     const lines = (hidden ?? withheld(linesIn(text) || 1)).split('\n');
     const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, clock.now()));
     for (const entry of entries) this.#note(lineOf(entry, run), taken);
-    if (!taken) return this.#drop(text);
+    if (!taken) {
+      this.#drop(text);
+      await clock.sleep(DROP_PACE_MS);
+      return;
+    }
     await this.#tellDropped();
     // A file that is put aside ends with a whole line.
     let batch = '';

@@ -13,10 +13,10 @@ import {
 } from '@device-core/plugin-api';
 import type { AppCall, ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Operations } from '@device-core/plugin-api/services/operations';
+import type { LoopShare } from '../shared/loop-share.ts';
 import { AppCalls } from './app-calls.ts';
 import { AppRequests } from './app-requests.ts';
 import { notification } from './app-stream.ts';
-import type { LoopShare } from '../shared/loop-share.ts';
 import type { Counters } from './counters.ts';
 import type { Deadlines } from './deadlines.ts';
 import { FrameReader } from './frame-reader.ts';

@@ -41,8 +41,8 @@ export class ReadingTurns {
 
   /** All sessions of an app have one. */
   share(app: string): LoopShare {
-    let share = this.#shares.get(app);
-    if (!share) this.#shares.set(app, (share = new LoopShare(() => this.#parts.monotonic())));
+    const share = this.#shares.get(app) ?? new LoopShare(() => this.#parts.monotonic());
+    this.#shares.set(app, share);
     return share;
   }
 

@@ -336,8 +336,8 @@ describe('refusals', () => {
     ],
     [
       'more values than a body may have',
-      '/config/a',
-      { token: 'flash', method: 'PUT', body: `{"value":[${'[],'.repeat(60_000)}[]]}` },
+      '/SPI_transfer_txrx',
+      { token: 'flash', body: `{"tx":[${'[],'.repeat(35_000)}[]]}` },
       400,
       'JSON_INVALID',
     ],

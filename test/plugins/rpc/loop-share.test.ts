@@ -34,18 +34,21 @@ describe('a share of the event loop', () => {
 
   it('takes no more of the time than its part, whatever its turns cost', () => {
     fc.assert(
-      fc.property(fc.array(fc.double({ min: 4, max: 80, noNaN: true }), { minLength: 200, maxLength: 200 }), (costs) => {
-        let now = 0;
-        let charged = 0;
-        const share = new LoopShare(() => now);
-        for (const ms of costs) {
-          now += share.owedMs;
-          share.charge(ms, 1);
-          charged += ms - SHARE.freeMs;
-        }
-        const most = SHARE.savedMs + SHARE.owedMs + now * SHARE.perMs;
-        assert.ok(charged <= most + 1, `${charged} ms of ${most}`);
-      }),
+      fc.property(
+        fc.array(fc.double({ min: 4, max: 80, noNaN: true }), { minLength: 200, maxLength: 200 }),
+        (costs) => {
+          let now = 0;
+          let charged = 0;
+          const share = new LoopShare(() => now);
+          for (const ms of costs) {
+            now += share.owedMs;
+            share.charge(ms, 1);
+            charged += ms - SHARE.freeMs;
+          }
+          const most = SHARE.savedMs + SHARE.owedMs + now * SHARE.perMs;
+          assert.ok(charged <= most + 1, `${charged} ms of ${most}`);
+        },
+      ),
       { numRuns: runs(50) },
     );
   });
