@@ -26,7 +26,7 @@ interface Described {
 }
 
 const DEEP = 4;
-/** What a member, a container and a value with a slot weigh: small ones cost the other side far more than their bytes. */
+/** Weights of a member, a container and a value with a slot: small ones cost the other side far more than their bytes. */
 const MEMBER_BYTES = 8;
 const CONTAINER_BYTES = 64;
 const SLOT_BYTES = 512;

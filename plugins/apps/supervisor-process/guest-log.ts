@@ -25,8 +25,6 @@ const CARRIED = 16_384;
 const CUTS = [0, 4_099, 8_209, CARRIED, 2 * CARRIED] as const;
 /** A guest whose lines were dropped may then be silent for days: the line that counts them comes after so much silence. */
 const SILENT_MS = 2_000;
-/** Between two pieces that are dropped: to look at them for last words costs others their time. */
-const DROP_PACE_MS = 25;
 /** Tokens of launches that may still be printed: the present one and that before it. */
 const MOST_SECRETS = 2;
 
@@ -38,6 +36,8 @@ export interface GuestLogOptions {
   readonly onError: (thrown: unknown) => void;
   /** Once for all that is dropped in a row. */
   readonly onDrop?: () => void;
+  /** A wait after each piece that is dropped: to look at it for last words costs others their time. */
+  readonly paced?: () => Promise<unknown>;
   /** Takes secrets out of texts. */
   readonly hide?: (texts: readonly string[]) => Promise<readonly string[]>;
 }
@@ -141,7 +141,7 @@ export class GuestLog {
     for (const entry of entries) this.#note(lineOf(entry, run), taken);
     if (!taken) {
       this.#drop(text);
-      await clock.sleep(DROP_PACE_MS);
+      await this.#options.paced?.();
       return;
     }
     await this.#tellDropped();

@@ -32,7 +32,7 @@ describe('a share of the event loop', () => {
     assert.equal(share.owedMs, SHARE.owedMs / SHARE.perMs);
   });
 
-  it('takes no more of the time than its part, whatever its turns cost', () => {
+  it('takes no more of the time than its part, cheap or dear its turns', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 4, max: 80, noNaN: true }), { minLength: 200, maxLength: 200 }),
