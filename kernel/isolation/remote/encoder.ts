@@ -26,7 +26,10 @@ interface Described {
 }
 
 const DEEP = 4;
+/** Weights of a member, a container and a value with a slot: small ones cost the other side far more than their bytes. */
 const MEMBER_BYTES = 8;
+const CONTAINER_BYTES = 64;
+const SLOT_BYTES = 512;
 const TypedArray = Object.getPrototypeOf(Uint8Array) as abstract new () => Uint8Array;
 
 /** Encodes the values of one message. What it exports is noted in `held`. */
@@ -112,7 +115,7 @@ export class Encoder {
     }
     let copy: Record<string | number, unknown> | undefined;
     const keys = length === undefined ? Object.keys(container) : undefined;
-    this.#count(MEMBER_BYTES * (keys?.length ?? length ?? 0), undefined);
+    this.#count(CONTAINER_BYTES + MEMBER_BYTES * (keys?.length ?? length ?? 0), undefined);
     const visit = (key: string | number): void => {
       const member = container[key];
       if (typeof member === 'number' || typeof member === 'boolean') return;
@@ -131,7 +134,7 @@ export class Encoder {
   #slot(form: Form): undefined {
     this.#slots ??= [];
     this.#slots.push([[...this.#path], form]);
-    return undefined;
+    return this.#count(SLOT_BYTES, undefined);
   }
 
   #count<T>(bytes: number, value: T): T {

@@ -5,6 +5,8 @@ export interface Turns {
   readonly ms: number;
   /** Told of the milliseconds that they took. */
   readonly onSpent: (ms: number) => void;
+  /** Milliseconds that never go back; for tests. */
+  readonly now?: () => number;
 }
 
 export interface InboxOptions {
@@ -18,6 +20,8 @@ export interface InboxOptions {
 
 /** Messages at most in one turn; how many is learnt from what they took, promises included. */
 const MOST = 512;
+/** Messages after which promises that follow from them have their turn, so that the clock counts these, too. */
+const TOGETHER = 8;
 /** Messages that may wait because too much goes out; the sender's window lets no honest one send more. */
 const HELD = 16_384;
 
@@ -29,33 +33,57 @@ export class Inbox {
   #held: Message[] = [];
   #batch: readonly Message[] = [];
   #next = 0;
+  /** Answers for which no turn had time yet. */
+  readonly #answers: (() => void)[] = [];
   /** Milliseconds since the event loop had a turn for others. */
   #spent = 0;
-  #most = MOST;
+  #most = TOGETHER;
+  #isEmpty = true;
   #later = false;
   #closed = false;
+  readonly #now: () => number;
 
   constructor(options: InboxOptions) {
     this.#options = options;
     this.#turns = options.turns;
+    this.#now = options.turns?.now ?? (() => performance.now());
     options.port.onMessage(() => this.#arrived());
   }
 
-  /** Takes nothing in any more. */
-  close(): void {
+  /** Takes nothing in any more. Returns the answers that were not made. */
+  close(): readonly (() => void)[] {
     this.#closed = true;
     this.#batch = [];
     this.#held = [];
+    return this.#answers.splice(0);
+  }
+
+  /** Makes an answer: now, or in a later turn where this one is spent. Answers keep their order. */
+  answer(make: () => void): void {
+    const turns = this.#turns;
+    if (!turns || this.#closed) {
+      make();
+      return;
+    }
+    if (this.#answers.length > 0 || this.#spent >= turns.ms) this.#answers.push(make);
+    else {
+      const began = this.#now();
+      make();
+      const ms = this.#now() - began;
+      this.#spent += ms;
+      if (!this.#later) turns.onSpent(ms); // else the turn is counted as a whole
+    }
+    if (this.#spent >= turns.ms && !this.#later) this.#putOff(turns);
   }
 
   #arrived(): void {
     if (this.#later) return;
-    const began = performance.now();
+    const began = this.#now();
     const left = this.#turns ? this.#turns.ms - this.#spent : Number.POSITIVE_INFINITY;
-    const isEmpty = this.#take(Number.POSITIVE_INFINITY, began + left);
+    this.#isEmpty = this.#take(this.#turns ? TOGETHER : Number.POSITIVE_INFINITY, began + left);
     if (!this.#turns) return;
-    this.#account(performance.now() - began);
-    if (!isEmpty || this.#spent >= this.#turns.ms) this.#putOff(this.#turns);
+    this.#account(this.#now() - began);
+    if (!this.#isEmpty || this.#spent >= this.#turns.ms) this.#putOff(this.#turns);
   }
 
   /** Goes on in the next turn of the event loop, and reads no further before it. */
@@ -63,25 +91,39 @@ export class Inbox {
     this.#later = true;
     this.#options.port.pause();
     let began = 0;
-    let isEmpty = true;
     setImmediate(() => {
-      began = performance.now();
+      began = this.#now();
       this.#spent = 0;
-      isEmpty = this.#take(this.#most, began + turns.ms);
+      this.#isEmpty = false;
+      this.#say(began + turns.ms);
+      if (this.#answers.length === 0) this.#turn(this.#most, began + turns.ms);
     });
     // Nothing but promises that follow from the messages runs between the two.
     setImmediate(() => {
-      const ms = performance.now() - began;
+      const ms = this.#now() - began;
       this.#account(ms);
       if (ms > 2 * turns.ms) this.#most = Math.max(1, Math.floor((this.#most * turns.ms) / ms));
       else this.#most = Math.min(MOST, 2 * this.#most);
-      if (!isEmpty) {
+      if (!this.#isEmpty || this.#answers.length > 0) {
         this.#putOff(turns);
         return;
       }
       this.#later = false;
+      this.#most = TOGETHER;
       if (!this.#closed) this.#options.port.resume();
     });
+  }
+
+  /** Makes answers that waited; one at least. */
+  #say(until: number): void {
+    for (let make = this.#answers.shift(); make; make = this.#now() < until ? this.#answers.shift() : undefined) make();
+  }
+
+  /** Takes messages in small groups, between which promises run. */
+  #turn(most: number, until: number): void {
+    this.#isEmpty = this.#take(Math.min(most, TOGETHER), until);
+    if (!this.#isEmpty && most > TOGETHER && this.#now() < until)
+      queueMicrotask(() => this.#turn(most - TOGETHER, until));
   }
 
   #account(ms: number): void {
@@ -94,7 +136,7 @@ export class Inbox {
     const { dispatch, isHeld, onBreach } = this.#options;
     try {
       for (let count = 0; !this.#closed; count++) {
-        if (count > 0 && (count >= most || performance.now() >= until)) return false;
+        if (count > 0 && (count >= most || this.#now() >= until)) return false;
         const held = this.#turns !== undefined && isHeld();
         const first = held ? undefined : this.#held.shift();
         if (first) {

@@ -139,10 +139,11 @@ export class Peer {
   close(reason: CoreError): void {
     if (this.#closed) return;
     this.#outbox.end();
-    this.#inbox.close();
+    const unsaid = this.#inbox.close();
     this.#closed = reason;
     clearInterval(this.#sweeper);
     this.#serving.close();
+    for (const answer of unsaid) answer(); // what it would have given is disposed of
     this.#exports.clear();
     this.#groups.clear();
     this.#lives.clear();
@@ -367,6 +368,7 @@ export class Peer {
       },
       answer: (call, ok, value) => this.#say(value, (encoded, slots) => [ANSWER, call, ok, encoded, slots]),
       onUnheard: (error) => this.#options.onUnheard?.(error),
+      inTurn: (work) => this.#inbox.answer(work),
     });
   }
 

@@ -14,6 +14,8 @@ export interface Served {
   /** Sends an answer and returns its exports. Throws if it cannot be sent. */
   answer(call: number, ok: boolean, value: unknown): readonly number[];
   onUnheard(error: unknown): void;
+  /** Does it now, or when this side has time for this peer again. */
+  inTurn(work: () => void): void;
 }
 
 /** Calls of the other side: each is answered once, and what it answers with stays until it is released. */
@@ -49,9 +51,15 @@ export class Serving {
     if (call !== 0) this.#calls.set(call, result);
     if (this.#calls.size > this.#served.limit) throw new RangeError('there are too many calls under way');
     result.then(
-      (value) => this.#answer(call, true, value, signals),
-      (error: unknown) => this.#answer(call, false, error, signals),
+      (value) => this.#settled(call, true, value, signals),
+      (error: unknown) => this.#settled(call, false, error, signals),
     );
+  }
+
+  /** An answer costs as much as its call, or more: many that come together have no turn in common. */
+  #settled(call: number, ok: boolean, value: unknown, signals: readonly number[]): void {
+    if (call === 0 || this.#closed) this.#answer(call, ok, value, signals);
+    else this.#served.inTurn(() => this.#answer(call, ok, value, signals));
   }
 
   /** The other side is gone: what it was given to dispose of is disposed of, what it read is closed. */

@@ -36,6 +36,8 @@ export interface GuestLogOptions {
   readonly onError: (thrown: unknown) => void;
   /** Once for all that is dropped in a row. */
   readonly onDrop?: () => void;
+  /** A wait after each piece that is dropped: to look at it for last words costs others their time. */
+  readonly paced?: () => Promise<unknown>;
   /** Takes secrets out of texts. */
   readonly hide?: (texts: readonly string[]) => Promise<readonly string[]>;
 }
@@ -137,7 +139,11 @@ export class GuestLog {
     const lines = (hidden ?? withheld(linesIn(text) || 1)).split('\n');
     const entries = lines.filter((line) => line !== '').map((line) => entryOf(line, stream, clock.now()));
     for (const entry of entries) this.#note(lineOf(entry, run), taken);
-    if (!taken) return this.#drop(text);
+    if (!taken) {
+      this.#drop(text);
+      await this.#options.paced?.();
+      return;
+    }
     await this.#tellDropped();
     // A file that is put aside ends with a whole line.
     let batch = '';

@@ -49,6 +49,8 @@ export interface ProcessSupervisorOptions {
 /** How long, and how often, it is looked for a program inside its walls. */
 const PROGRAM_MS = 2_000;
 const LOOK_MS = 10;
+/** Between two pieces of output that are dropped: the guest waits at its pipe meanwhile. */
+const DROP_PACE_MS = 25;
 
 /** A run of a Core before this one. */
 interface FormerRun extends FormerRecord {
@@ -349,7 +351,8 @@ export class ProcessSupervisor implements AppSupervisor {
       const onDrop = () =>
         this.#options.log.warn({ guest: name }, 'a guest writes more than it may: lines are dropped');
       const file = join(logs, `${name}.log`);
-      log = new GuestLog({ file, limit: logBytes, clock, onError, onDrop, hide: this.#options.hide });
+      const paced = () => clock.sleep(DROP_PACE_MS);
+      log = new GuestLog({ file, limit: logBytes, clock, onError, onDrop, paced, hide: this.#options.hide });
       this.#logs.set(name, log);
     }
     return log;

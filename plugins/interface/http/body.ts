@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { tooManyValues } from '../shared/json-values.ts';
 
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("?)utf-8\2[ \t]*)?$/i;
 
@@ -104,7 +105,8 @@ function parse(bytes: Buffer): unknown {
 }
 
 function parseChecked(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+  const fault = isUtf8(bytes) ? tooManyValues(bytes) : 'it is not UTF-8';
+  if (fault) throw new Error(fault);
   const text = bytes.toString('utf8');
   const value: unknown = JSON.parse(text);
   if ((text.includes('__proto__') || text.includes('\\u005')) && isPoisoned(value))

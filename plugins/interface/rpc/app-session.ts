@@ -13,6 +13,7 @@ import {
 } from '@device-core/plugin-api';
 import type { AppCall, ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Operations } from '@device-core/plugin-api/services/operations';
+import type { LoopShare } from '../shared/loop-share.ts';
 import { AppCalls } from './app-calls.ts';
 import { AppRequests } from './app-requests.ts';
 import { notification } from './app-stream.ts';
@@ -48,11 +49,6 @@ interface Waiting {
 }
 
 const TAKEN = Promise.resolve();
-/**
- * Messages of one session that are read at once, each of a batch for itself: others have their turn, too, and quick
- * answers leave before more is asked.
- */
-const BURST = 32;
 const ignore = (): void => undefined;
 /** How long a connection that we hung up may take to take its last bytes. */
 const LAST_BYTES_MS = 1_000;
@@ -73,6 +69,8 @@ export class AppSession implements Session {
   readonly #requests: AppRequests;
   readonly #calls: AppCalls;
   readonly #streams: SessionStreams;
+  /** The app's part of the event loop. */
+  readonly #share: LoopShare;
   readonly #ended: () => void;
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
@@ -95,6 +93,7 @@ export class AppSession implements Session {
     this.#socket = socket;
     this.#scope = scope;
     this.#world = world;
+    this.#share = world.turns.share(caller.id);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.closed = promise;
     this.#ended = resolve;
@@ -171,8 +170,13 @@ export class AppSession implements Session {
     this.#state = 'open';
     this.#room();
     this.#socket.on('data', (chunk) => {
+      if (this.#share.owedMs > 0) this.#yield();
       this.#burst = 0;
-      this.#reader.push(chunk);
+      const read = () => {
+        this.#reader.push(chunk);
+        return this.#burst;
+      };
+      this.#world.turns.read(this.#share, chunk.length, read, () => this.#yield());
     });
     this.#socket.on('end', () => this.#halfClosed());
     this.#socket.resume();
@@ -249,11 +253,12 @@ export class AppSession implements Session {
 
   #count(messages: number): void {
     this.#burst += messages;
-    if (this.#burst >= BURST && !this.#yielding) this.#yield();
+    if (this.#burst >= this.#share.most) this.#yield();
   }
 
   #malformed(error: CoreError): void {
     this.#count(1);
+    if (error.details.limit !== undefined) this.#share.refused();
     this.#world.counters.malformed++;
     this.#answer({ jsonrpc: '2.0', id: null, error: wireError(error) });
   }
@@ -361,12 +366,15 @@ export class AppSession implements Session {
     this.#pauseReading();
   }
 
+  /** Others come first. */
   #yield(): void {
+    if (this.#yielding || this.#state === 'closed') return;
     this.#yielding = true;
     this.#pauseReading();
-    this.#world.turns.wait(() => {
+    this.#world.turns.wait(this.#share, () => {
       this.#yielding = false;
       this.#readOn();
+      return this.#burst;
     });
   }
 

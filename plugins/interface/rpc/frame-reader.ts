@@ -5,6 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { CoreError, isNestedDeeperThan, MAX_JSON_DEPTH, reasonOf } from '@device-core/plugin-api';
+import { MAX_JSON_VALUES, tooManyValues } from '../shared/json-values.ts';
 import { ByteList } from './byte-list.ts';
 import { keepSources } from './raw-parts.ts';
 import { isBlank, ValueScanner } from './value-scanner.ts';
@@ -146,7 +147,10 @@ export class FrameReader {
       this.#accept(parsed.value);
       return;
     }
-    this.#several = { line, scanner: new ValueScanner(), error: parsed, from: 0 };
+    // Several values in a line are no way around the bound of one.
+    if (parsed.details.limit === undefined)
+      this.#several = { line, scanner: new ValueScanner(), error: parsed, from: 0 };
+    else this.#sink.malformed(parsed);
   }
 
   /** Reads values up to a pause. */
@@ -229,6 +233,8 @@ export class FrameReader {
 }
 
 function parse(bytes: Buffer): { readonly value: unknown } | CoreError {
+  const reason = tooManyValues(bytes);
+  if (reason) return new CoreError('JSON_INVALID', { reason, limit: MAX_JSON_VALUES });
   const text = bytes.toString();
   // The decoder puts U+FFFD where the bytes are not UTF-8; it may stand in the text itself, too.
   if (text.includes('\ufffd') && !isUtf8(bytes)) return new CoreError('JSON_INVALID', { reason: 'it is not UTF-8' });

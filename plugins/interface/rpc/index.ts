@@ -47,7 +47,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       log,
       ready,
       peers,
-      turns: new ReadingTurns(),
+      turns: new ReadingTurns(host.clock),
       doubt,
     });
 

@@ -206,6 +206,28 @@ describe('the log of an app', () => {
     }
   });
 
+  it('is read on after a pause where it was dropped, and at once where it was not', async () => {
+    let pulled = 0;
+    const pauses: number[] = [];
+    const log = new GuestLog({
+      file: join(folder, 'paced.log'),
+      limit: 1 << 20,
+      clock: virtualClock({ now: NOW }),
+      onError: (thrown) => assert.fail(String(thrown)),
+      paced: async () => pauses.push(pulled),
+    });
+    log.limit(16);
+    const flood = async function* () {
+      for (; pulled < 10; ) {
+        pulled++;
+        yield 'x\n'.repeat(1_000);
+      }
+    };
+    await log.follow(flood(), 'stdout', 'demo.1');
+    // 16 KiB a second, of 16 seconds at once, let four pieces pass: each of their lines counts as 64 bytes more.
+    assert.deepEqual(pauses, [5, 6, 7, 8, 9, 10]);
+  });
+
   it('says what it dropped when nothing more comes, though the app runs on', async () => {
     const file = join(folder, 'silent.log');
     const clock = virtualClock({ now: NOW });

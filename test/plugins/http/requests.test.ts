@@ -334,6 +334,13 @@ describe('refusals', () => {
       400,
       'JSON_INVALID',
     ],
+    [
+      'more values than a body may have',
+      '/SPI_transfer_txrx',
+      { token: 'flash', body: `{"tx":[${'[],'.repeat(35_000)}[]]}` },
+      400,
+      'JSON_INVALID',
+    ],
     ['__proto__ in the query', '/find?__proto__=1', {}, 400, 'PARAMS_INVALID'],
     ['a broken path and a foreign host', '/config/%zz', { headers: { host: 'evil.example' } }, 403, 'ORIGIN_DENIED'],
     [

@@ -58,6 +58,12 @@ const MALFORMED: readonly (readonly [title: string, bytes: string | Buffer, code
     -32700,
     'JSON_INVALID',
   ],
+  [
+    'more values than a message may have',
+    `{"jsonrpc":"2.0","id":1,"method":"echo.say","params":{"a":[${'[],'.repeat(100_000)}[]]}}\n`,
+    -32700,
+    'JSON_INVALID',
+  ],
   ['an inherited name', '{"jsonrpc":"2.0","id":1,"method":"constructor"}\n', -32601, 'METHOD_NOT_FOUND'],
   [
     'more params by position than there are',
