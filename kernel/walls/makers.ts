@@ -11,7 +11,9 @@ import {
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
 import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
+import { type UserRange, withUser } from '@device-core/plugin-api/inside/user-range';
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
+import { usersHere } from './users.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
   user: 'none',
@@ -31,8 +33,13 @@ export interface Wrapped {
 /** One way to make walls, tried out on this machine. */
 export interface Maker {
   readonly by: WallMaker;
-  /** True if a guest may have a separate user. */
+  /** True if a guest may have a separate user: any, or one of the range. */
   readonly users: boolean;
+  readonly range?: UserRange;
+  /** Why a guest has the Core's user. */
+  readonly usersReason?: string;
+  /** A trial of its parts took too long to prove anything. */
+  readonly late?: boolean;
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
@@ -62,9 +69,18 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   const own = ownNamespaces(trial);
   if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
   if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
+  const command = (spec: SandboxSpec, seccomp: number, range?: UserRange): Wrapped['words'] => {
+    const words = bwrapCommandOf(bwrap, spec, { system, ...(architecture ? { seccomp } : {}), ...maybe({ setpriv }) });
+    return range && spec.uid !== undefined ? withUser(range, spec.uid, spec.env.PATH, words) : words;
+  };
+  const users = await usersHere(root, setpriv, (range) => {
+    const [first, ...rest] = command({ ...askSpec(readlink), uid: range.first }, 0, range);
+    rest.splice(rest.indexOf(bwrap) + 1, 0, '--as-pid-1');
+    return tryOut(first, rest, architecture && seccompOf({ network: 'none' }, architecture));
+  });
   return {
     by: 'bubblewrap',
-    users: root && setpriv !== undefined,
+    ...users,
     above: (spec) => (isForwarded(spec) ? 3 : 2),
     walls: ({ uid, network }) => ({
       user: uid !== undefined || own.has('user') ? 'kernel' : 'none',
@@ -75,11 +91,7 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       syscalls: architecture ? 'kernel' : 'none',
     }),
     wrap: (spec, feed) => ({
-      words: bwrapCommandOf(bwrap, spec, {
-        system,
-        ...(architecture ? { seccomp: feed } : {}),
-        ...maybe({ setpriv }),
-      }),
+      words: command(spec, feed, users.range),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
   };

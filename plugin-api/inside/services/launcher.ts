@@ -1,5 +1,6 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
 import { serviceRef } from '../../contract/service-ref.ts';
+import type { UserRange } from '../user-range.ts';
 
 /**
  * Limits that the system's kernel sets a guest: not the Core's user, only its given files, no network, no sight of
@@ -18,8 +19,12 @@ export interface WallsReport {
   readonly walls: Walls;
   /** Why nothing better stands, for people; absent with bubblewrap. */
   readonly reason?: string;
-  /** Another user can be given to a guest: the Core is root. */
+  /** Another user can be given to a guest: the Core is root, or has a range of users. */
   readonly users: boolean;
+  /** The only users that it can give; absent where the Core is root. */
+  readonly range?: UserRange;
+  /** Why guests have the Core's user, for people; absent where `users` is true. */
+  readonly usersReason?: string;
 }
 
 /** A program inside its walls, to be spawned as it is, with its own standard streams. Plain data. */

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { maybe } from '@device-core/plugin-api';
 import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/inside/app-spec';
+import { userInSpan } from '@device-core/plugin-api/inside/user-range';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppContext } from './app-context.ts';
 import { placeOf, usualAddresses } from './app-place.ts';
@@ -45,6 +46,8 @@ export async function userOf(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
   { appSupervisor, stored }: Pick<AppContext, 'appSupervisor' | 'stored'>,
 ): Promise<number | undefined> {
-  if (!stored.has(folder) && (await appSupervisor.enforcement()).by !== 'systemd') return undefined;
-  return stored.uidOf(manifest.id);
+  const { by, users } = await appSupervisor.enforcement();
+  if (!stored.has(folder) && by !== 'systemd') return undefined;
+  const number = await stored.uidOf(manifest.id);
+  return number === undefined || users === undefined ? number : userInSpan(users, number);
 }

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import type { Enforced, Enforcement, EnforcementReport } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Wall, WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 
@@ -31,7 +32,7 @@ export function lacking(
 }
 
 /** Enforcement for a guest without a separate user and without the network. */
-export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementReport {
+export function enforcementOf({ by, walls, reason, range }: WallsReport): EnforcementReport {
   const why = reason ?? `${by} does not keep it`;
   const kept = (kind: Enforced) =>
     WALLS_OF[kind]?.every((wall) => walls[wall] === 'kernel') === true ? ('kernel' as const) : ('none' as const);
@@ -52,5 +53,6 @@ export function enforcementOf({ by, walls, reason }: WallsReport): EnforcementRe
     mac: 'only supervisor-systemd loads profiles of AppArmor',
   };
   for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;
-  return { by: 'process', enforced, reasons };
+  const users = range && { first: range.first, count: range.count };
+  return { by: 'process', enforced, reasons, ...maybe({ users }) };
 }
