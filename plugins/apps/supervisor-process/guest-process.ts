@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import type { WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
 import type { GuestLog } from './guest-log.ts';
-import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
+import { isOfUser, killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 
 /** Time for SIGKILL to take effect, and for the output to run dry. */
 const KILL_MS = 2_000;
@@ -13,6 +13,8 @@ const LOOK_MS = 10;
 
 export interface Launch {
   readonly walled: WalledProgram;
+  /** Its user, which the processes around it do not have. */
+  readonly uid?: number;
   /** Words before its command. */
   readonly limits: readonly string[];
   /** HOME of the environment, the guest's alone. */
@@ -37,6 +39,7 @@ export class GuestProcess {
   readonly #home: string;
   readonly #clock: Clock;
   readonly #above: WalledProgram['above'];
+  readonly #uid: number | undefined;
   #program: number | undefined;
   #over = false;
 
@@ -57,6 +60,7 @@ export class GuestProcess {
     }
     this.#child = child;
     this.#above = above;
+    this.#uid = launch.uid;
     this.#home = launch.home;
     this.#clock = launch.clock;
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
@@ -83,8 +87,14 @@ export class GuestProcess {
   /** Pid of the program itself, which may have walls around it; undefined while it has not begun. */
   get pid(): number | undefined {
     if (this.#above === 0) return this.leader.pid || undefined;
-    if (!this.#over) this.#program ??= programOf(this.leader.pid, this.#above);
+    if (!this.#over) this.#program ??= this.#find();
     return this.#program;
+  }
+
+  /** While the walls are made, other programs run in this place: those that map a user, for one. */
+  #find(): number | undefined {
+    const pid = programOf(this.leader.pid, this.#above);
+    return pid !== undefined && (this.#uid === undefined || isOfUser(pid, this.#uid)) ? pid : undefined;
   }
 
   /** Whatever it starts stays below it. */

@@ -142,7 +142,15 @@ export class ProcessSupervisor implements AppSupervisor {
       await this.#void(spec);
       return { run, name, leader: { pid: 0, startTime: '' } };
     }
-    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock });
+    const process = new GuestProcess({
+      walled,
+      ...maybe({ uid: spec.uid }),
+      limits,
+      home: homeOf(spec),
+      run,
+      log,
+      clock,
+    });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
       ? identity.launched({
