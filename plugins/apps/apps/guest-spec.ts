@@ -38,13 +38,19 @@ export async function specOfRun(
   });
 }
 
+interface UserSource {
+  readonly appSupervisor: Pick<AppContext['appSupervisor'], 'enforcement'>;
+  readonly stored: Pick<AppContext['stored'], 'has' | 'uidOf'>;
+}
+
 /**
  * Its own user: that of an installed app, and of every app under systemd, which runs none without. The folder of a
- * developer may be closed to other users; elsewhere such an app has the Core's user, in a namespace of its own.
+ * developer may be closed to other users; elsewhere such an app has the Core's user, in a namespace of its own. A Core
+ * with a range takes the user of the app's number from it.
  */
 export async function userOf(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
-  { appSupervisor, stored }: Pick<AppContext, 'appSupervisor' | 'stored'>,
+  { appSupervisor, stored }: UserSource,
 ): Promise<number | undefined> {
   const { by, users } = await appSupervisor.enforcement();
   if (!stored.has(folder) && by !== 'systemd') return undefined;
