@@ -13,7 +13,7 @@ import {
 import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
 import { type UserRange, withUser } from '@device-core/plugin-api/inside/user-range';
 import { findTool, systemFiles, type Trial, tryOut } from './tools.ts';
-import { usersHere } from './users.ts';
+import { type Users, usersHere } from './users.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
   user: 'none',
@@ -31,15 +31,8 @@ export interface Wrapped {
 }
 
 /** One way to make walls, tried out on this machine. */
-export interface Maker {
+export interface Maker extends Users {
   readonly by: WallMaker;
-  /** True if a guest may have a separate user: any, or one of the range. */
-  readonly users: boolean;
-  readonly range?: UserRange;
-  /** Why a guest has the Core's user. */
-  readonly usersReason?: string;
-  /** A trial of its parts took too long to prove anything. */
-  readonly late?: boolean;
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;

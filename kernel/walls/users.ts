@@ -1,15 +1,21 @@
 /** Users of guests: any where the Core is root, else those of a range that newuidmap(1) sets up. */
-import { ownRange } from '@device-core/plugin-api/inside/sandbox';
+import { ownRange } from '@device-core/plugin-api/inside/own-range';
+import type { WallsReport } from '@device-core/plugin-api/inside/services/launcher';
 import type { UserRange } from '@device-core/plugin-api/inside/user-range';
-import type { Maker } from './makers.ts';
 import type { Trial } from './tools.ts';
+
+/** As in the report of the walls. */
+export interface Users extends Pick<WallsReport, 'users' | 'range' | 'usersReason'> {
+  /** The trial of the range took too long to prove anything. */
+  readonly late?: boolean;
+}
 
 /** `attempt` runs a program as the first user of the range. */
 export async function usersHere(
   root: boolean,
   setpriv: string | undefined,
   attempt: (range: UserRange) => Promise<Trial>,
-): Promise<Pick<Maker, 'users' | 'range' | 'usersReason' | 'late'>> {
+): Promise<Users> {
   if (!setpriv) return { users: false, usersReason: 'setpriv is not installed' };
   if (root) return { users: true };
   const range = await ownRange();

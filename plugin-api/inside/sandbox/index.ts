@@ -16,6 +16,5 @@ export {
   MERGED_USR,
   type SystemFiles,
 } from './bwrap.ts';
-export { ownRange } from './own-range.ts';
 export { seccompOf } from './seccomp.ts';
 export { ARCHITECTURES, type Architecture, DENIED_CALLS } from './syscalls.ts';

@@ -7,7 +7,7 @@ import { ignoreMissing, type Owner, refuseForeign } from './owner.ts';
 
 /** Time for a change of owner: the supervisor of systemd gives its warden as long. */
 const CHANGE_MS = 90_000;
-/** What changes hands: folders, and files with one name. Folders come last, so that a Core that was killed on the way begins again. */
+/** Folders and files with one name change hands. Folders come last, so that a Core that was killed on the way begins again. */
 const OWN_FILES = ['-xdev', '-depth', '(', '-type', 'd', '-o', '-links', '1', ')'];
 
 /** Files of a range of users are given and taken in a namespace in which the Core is their root. */

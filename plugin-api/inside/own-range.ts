@@ -2,7 +2,7 @@
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { commonSpan, type UserRange } from '../user-range.ts';
+import { commonSpan, type UserRange } from './user-range.ts';
 
 /** Debian gives each user so many; stores number their apps below it. */
 const LEAST_USERS = 65_536;
