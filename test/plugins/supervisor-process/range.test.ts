@@ -18,7 +18,8 @@ describe('a Core that is not root', { skip: WITHOUT_RANGE }, () => {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const run = ['--test-reporter=tap', '--test-force-exit', CONTRACT, String(SPAN.first)] as const;
     const [command, ...args] = user.words([process.execPath, ...run]);
-    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    // A folder for temporary files may be closed to other users.
+    const child = spawn(command, args, { env: { ...env, TMPDIR: '/tmp' }, stdio: ['ignore', 'pipe', 'inherit'] });
     const said = await text(child.stdout);
     const failed = said.split('\n').filter((line) => /^\s*(not ok|error:|# (pass|fail))/.test(line));
     assert.deepEqual(failed.slice(-2), ['# pass 22', '# fail 0'], said);
