@@ -44,7 +44,8 @@ export class WallLauncher implements Launcher {
     return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason, range, usersReason }) };
   }
 
-  async prepare(spec: SandboxSpec, { descriptors = 3, demand = [] }: PrepareOptions = {}): Promise<WalledProgram> {
+  async prepare(spec: SandboxSpec, options: PrepareOptions = {}): Promise<WalledProgram> {
+    const { descriptors = 3, demand = [], limits = [] } = options;
     const problem = specProblem(spec);
     if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
     const { maker, reason = '' } = await this.#find();
@@ -53,8 +54,8 @@ export class WallLauncher implements Launcher {
     const walls = maker.walls(spec);
     const missing = demand.filter((wall) => walls[wall] === 'none' && !(wall === 'network' && spec.network === 'open'));
     if (missing.length > 0) throw unavailable(spec.name, missing, reason);
-    const { words, feeds } = maker.wrap(spec, descriptors);
-    const [command, ...args] = words;
+    const { words, feeds } = maker.wrap(spec, descriptors, limits);
+    const [command = '', ...args] = maker.range && spec.uid !== undefined ? words : [...limits, ...words];
     const above = maker.above(spec);
     // Outside, the folder of a guest of another user may be closed to it: bubblewrap and unshare go there themselves.
     // Without a network wall there is no proxy to listen on the way out.

@@ -36,8 +36,8 @@ export interface Maker extends Users {
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
-  /** `feed` is the first descriptor that is free. */
-  wrap(spec: SandboxSpec, feed: number): Wrapped;
+  /** `feed` is the first descriptor that is free; `limits` come before the walls in a namespace of the guest's user alone. */
+  wrap(spec: SandboxSpec, feed: number, limits?: readonly string[]): Wrapped;
 }
 
 export type MakerTrial = Maker | { readonly failure: string; readonly late: boolean };
@@ -62,9 +62,9 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   const own = ownNamespaces(trial);
   if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
   if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
-  const command = (spec: SandboxSpec, seccomp: number, range?: UserRange): Wrapped['words'] => {
+  const command = (spec: SandboxSpec, seccomp: number, range?: UserRange, limits: readonly string[] = []) => {
     const words = bwrapCommandOf(bwrap, spec, { system, ...(architecture ? { seccomp } : {}), ...maybe({ setpriv }) });
-    return range && spec.uid !== undefined ? withUser(range, spec.uid, spec.env.PATH, words) : words;
+    return range && spec.uid !== undefined ? withUser(range, spec.uid, spec.env.PATH, [...limits, ...words]) : words;
   };
   const users = await usersHere(root, setpriv, (range) => {
     const [first, ...rest] = command({ ...askSpec(readlink), uid: range.first }, 0, range);
@@ -83,8 +83,8 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       signals: 'kernel',
       syscalls: architecture ? 'kernel' : 'none',
     }),
-    wrap: (spec, feed) => ({
-      words: command(spec, feed, users.range),
+    wrap: (spec, feed, limits) => ({
+      words: command(spec, feed, users.range, limits),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
   };

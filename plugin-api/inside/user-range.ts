@@ -65,7 +65,7 @@ export function withUser(
   { unshare }: UserRange,
   uid: number,
   path: string | undefined,
-  command: readonly [string, ...string[]],
+  command: readonly string[],
 ): readonly [string, ...string[]] {
   const back = path === undefined ? ['-u', 'PATH'] : [`PATH=${path}`];
   const mapped = overUsers(unshare, { first: uid, count: 1 });

@@ -41,6 +41,8 @@ export interface WalledProgram {
 }
 
 export interface PrepareOptions {
+  /** Words before the command that makes the walls, where its users are counted: limits of processes (prlimit(1)). */
+  readonly limits?: readonly string[];
   /** How many descriptors the program is given; the feeds come after them. Default 3. */
   readonly descriptors?: number;
   /** Walls without which it is not to run. A network that was granted needs none. */

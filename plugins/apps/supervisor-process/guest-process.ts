@@ -15,8 +15,6 @@ export interface Launch {
   readonly walled: WalledProgram;
   /** Its user, which the processes around it do not have. */
   readonly uid?: number;
-  /** Words before its command. */
-  readonly limits: readonly string[];
   /** HOME of the environment, the guest's alone. */
   readonly home: string;
   readonly run: string;
@@ -46,8 +44,7 @@ export class GuestProcess {
   /** Synchronous: the process must be known before it can connect anywhere. */
   constructor(launch: Launch) {
     const { command, args, cwd, env, feeds, above } = launch.walled;
-    const [first = command, ...rest] = [...launch.limits, command, ...args];
-    const child = spawn(first, rest, {
+    const child = spawn(command, args, {
       cwd,
       env,
       detached: true,

@@ -125,8 +125,7 @@ export class ProcessSupervisor implements AppSupervisor {
         walls: short.join(', '),
         reason: [...new Set(short.map((kind) => report.reasons[kind] ?? 'it is not enforced'))].join('; '),
       });
-    const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
-    const limits = await limitWords(range ? withoutUser(spec) : spec);
+    const walled = await launcher.prepare(spec, { demand: wallsFor(demand), limits: await limitWords(spec) });
     const log = this.#log(name);
     log.conceal(token);
     log.limit(spec.limits.logKBps);
@@ -145,7 +144,6 @@ export class ProcessSupervisor implements AppSupervisor {
     const process = new GuestProcess({
       walled,
       ...maybe({ uid: spec.uid }),
-      limits,
       home: homeOf(spec),
       run,
       log,
