@@ -12,11 +12,17 @@ const CONSEQUENCE: Readonly<Record<Wall, string>> = {
 };
 
 /** `walls: none` or the walls that are missing are a warning once there are guests; the state stays the same, because everything works. */
-export function wallsHealth(health: HealthReport, { by, walls, reason, users }: WallsReport, guests: boolean): void {
+export function wallsHealth(
+  health: HealthReport,
+  { by, walls, reason, users, usersReason }: WallsReport,
+  guests: boolean,
+): void {
   const missing = WALLS.filter((wall) => walls[wall] === 'none');
   const stands = WALLS.map((wall) => `${wall}: ${walls[wall]}`).join(', ');
   const code = missing.length === 0 ? {} : { code: missing.length === WALLS.length ? 'none' : 'partial' };
-  health.add('walls', { status: 'okay', ...code, message: `${stands} (${by}${reason ? `; ${reason}` : ''})` });
+  const shared = usersReason && `apps have the user of the Core: ${usersReason}`;
+  const why = [by, reason, shared].filter(Boolean).join('; ');
+  health.add('walls', { status: 'okay', ...code, message: `${stands} (${why})` });
   if (missing.length === 0 || !guests) return;
   const what = missing.length === WALLS.length ? 'none' : `no ${missing.join(', ')}`;
   const may = missing.map((wall) => CONSEQUENCE[wall]).join(', ');

@@ -9,6 +9,7 @@ import {
   type WallMaker,
   type WallsReport,
 } from '@device-core/plugin-api/inside/services/launcher';
+import { isInSpan } from '@device-core/plugin-api/inside/user-range';
 import { anotherUser, bubblewrap, type Maker, type MakerTrial, namespaces, nothing } from './makers.ts';
 
 /** Environment variable with the best maker that may be used; for tests, and for a system whose bubblewrap is worse than none. */
@@ -39,20 +40,22 @@ export class WallLauncher implements Launcher {
 
   async report(): Promise<WallsReport> {
     const { maker, reason } = await this.#find();
-    const { by, users, tasks } = maker;
-    return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason, tasks }) };
+    const { by, users, range, usersReason, tasks } = maker;
+    return { by, users, walls: maker.walls({ network: 'none' }), ...maybe({ reason, range, usersReason, tasks }) };
   }
 
-  async prepare(spec: SandboxSpec, { descriptors = 3, demand = [] }: PrepareOptions = {}): Promise<WalledProgram> {
+  async prepare(spec: SandboxSpec, options: PrepareOptions = {}): Promise<WalledProgram> {
+    const { descriptors = 3, demand = [], limits = [] } = options;
     const problem = specProblem(spec);
     if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
     const { maker, reason = '' } = await this.#find();
-    if (spec.uid !== undefined && !maker.users) throw unavailable(spec.name, ['user'], reason);
+    if (spec.uid !== undefined && !gives(maker, spec.uid))
+      throw unavailable(spec.name, ['user'], maker.usersReason ?? (reason || `user ${spec.uid} is not of its range`));
     const walls = maker.walls(spec);
     const missing = demand.filter((wall) => walls[wall] === 'none' && !(wall === 'network' && spec.network === 'open'));
     if (missing.length > 0) throw unavailable(spec.name, missing, reason);
-    const { words, feeds } = maker.wrap(spec, descriptors);
-    const [command, ...args] = words;
+    const { words, feeds } = maker.wrap(spec, descriptors, limits);
+    const [command = '', ...args] = maker.range && spec.uid !== undefined ? words : [...limits, ...words];
     const above = maker.above(spec);
     // Outside, the folder of a guest of another user may be closed to it: bubblewrap and unshare go there themselves.
     // Without a network wall there is no proxy to listen on the way out.
@@ -76,12 +79,16 @@ export class WallLauncher implements Launcher {
     for (const [by, attempt] of MAKERS) {
       if (ORDER.indexOf(by) < ORDER.indexOf(this.#best)) continue;
       const trial = process.platform === 'linux' ? await attempt(root) : { failure: 'this is no Linux', late: false };
-      if (!('failure' in trial)) return { maker: trial, late, ...why(reasons) };
+      if (!('failure' in trial)) return { maker: trial, late: late || trial.late === true, ...why(reasons) };
       reasons.push(trial.failure);
       late ||= trial.late;
     }
     return { maker: nothing, late, ...why(reasons) };
   }
+}
+
+function gives({ users, range }: Maker, uid: number): boolean {
+  return users && (range === undefined || isInSpan(range, uid));
 }
 
 function why(reasons: readonly string[]): { readonly reason?: string } {

@@ -12,7 +12,9 @@ import {
   seccompOf,
 } from '@device-core/plugin-api/inside/sandbox';
 import type { WalledProgram, WallMaker, Walls } from '@device-core/plugin-api/inside/services/launcher';
+import { type UserRange, withUser } from '@device-core/plugin-api/inside/user-range';
 import { findTool, systemFiles, type Trial, taskCounter, tryOut } from './tools.ts';
+import { type Users, usersHere } from './users.ts';
 
 export const NO_WALLS: Walls = Object.freeze({
   user: 'none',
@@ -30,17 +32,15 @@ export interface Wrapped {
 }
 
 /** One way to make walls, tried out on this machine. */
-export interface Maker {
+export interface Maker extends Users {
   readonly by: WallMaker;
-  /** True if a guest may have a separate user. */
-  readonly users: boolean;
   /** The system counts the tasks of a guest without a separate user. */
   readonly tasks?: 'kernel';
   /** Processes between the one that is spawned and the guest. */
   above(spec: SandboxSpec): WalledProgram['above'];
   walls(spec: Pick<SandboxSpec, 'uid' | 'network'>): Walls;
-  /** `feed` is the first descriptor that is free. */
-  wrap(spec: SandboxSpec, feed: number): Wrapped;
+  /** `feed` is the first descriptor that is free; `limits` come before the walls in a namespace of the guest's user alone. */
+  wrap(spec: SandboxSpec, feed: number, limits?: readonly string[]): Wrapped;
 }
 
 export type MakerTrial = Maker | { readonly failure: string; readonly late: boolean };
@@ -72,9 +72,19 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
   if ('failure' in own) return { ...own, failure: `bubblewrap: ${own.failure}` };
   if (!own.has('pid') || !own.has('net')) return { failure: 'bubblewrap makes no namespaces', late: false };
   const counter = own.has('user') && prlimit ? await taskCounter(prlimit) : undefined;
+  const command = (spec: SandboxSpec, seccomp: number, range?: UserRange, limits: readonly string[] = []) => {
+    const options = { system, sized, ...(architecture ? { seccomp } : {}), ...maybe({ setpriv, counter }) };
+    const words = bwrapCommandOf(bwrap, spec, options);
+    return range && spec.uid !== undefined ? withUser(range, spec.uid, spec.env.PATH, [...limits, ...words]) : words;
+  };
+  const users = await usersHere(root, setpriv, (range) => {
+    const [first, ...rest] = command({ ...askSpec(readlink), uid: range.first }, 0, range);
+    rest.splice(rest.indexOf(bwrap) + 1, 0, '--as-pid-1');
+    return tryOut(first, rest, architecture && seccompOf({ network: 'none' }, architecture));
+  });
   return {
     by: 'bubblewrap',
-    users: root && setpriv !== undefined,
+    ...users,
     // No limit of tasks holds for root.
     ...maybe({ tasks: counter && !root ? ('kernel' as const) : undefined }),
     above: (spec) => (isForwarded(spec) ? 3 : 2),
@@ -86,13 +96,8 @@ export async function bubblewrap(root: boolean): Promise<MakerTrial> {
       signals: 'kernel',
       syscalls: architecture ? 'kernel' : 'none',
     }),
-    wrap: (spec, feed) => ({
-      words: bwrapCommandOf(bwrap, spec, {
-        system,
-        sized,
-        ...(architecture ? { seccomp: feed } : {}),
-        ...maybe({ setpriv, counter }),
-      }),
+    wrap: (spec, feed, limits) => ({
+      words: command(spec, feed, users.range, limits),
       feeds: architecture ? [{ descriptor: feed, bytes: filterOf(spec, architecture) }] : [],
     }),
   };

@@ -111,7 +111,9 @@ export class ProcessBook implements Processes {
       // It hides what it has open: only a guest that wants to would.
       if (held === 'hidden') return HIDDEN;
     }
-    return { kind: 'stranger', uid: socket.uid };
+    // The open files of another user cannot be listed; its sockets tell the user.
+    const user = this.#users.get(socket.uid);
+    return user ? { ...user, ended: false } : { kind: 'stranger', uid: socket.uid };
   }
 
   #owner(pid: number, startTime: string | undefined): ProcessOwner {

@@ -191,7 +191,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-names\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
+      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-(names|range)\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
@@ -208,9 +208,9 @@ test('the kernel stays small', () => {
   );
   const core = count('kernel/**/*.ts') - rooms.reduce((sum, room) => sum + room, 0);
   assert.ok(core <= 3_050, `lifecycle, bus, hooks and scopes have ${core} lines`);
-  assert.ok(count('kernel/isolation/**/*.ts') <= 3_250, 'kernel/isolation is too long');
+  assert.ok(count('kernel/isolation/**/*.ts') <= 3_300, 'kernel/isolation is too long');
   assert.ok(count('kernel/init/**/*.ts') <= 560, 'kernel/init is too long');
-  assert.ok(count('kernel/walls/**/*.ts') <= 1_050, 'kernel/walls is too long');
+  assert.ok(count('kernel/walls/**/*.ts') <= 1_100, 'kernel/walls is too long');
 });
 
 test('no file has more than 500 lines', () => {

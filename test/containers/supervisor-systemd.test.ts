@@ -16,6 +16,7 @@ suite('supervisor-systemd', { skip: WITHOUT_CONTAINERS }, () => {
     const result = await box.output('systemctl show -P Result device-core');
     assert.equal(result, 'success\n', `${said}\n${await box.output('journalctl -q -o short-monotonic | tail -80')}`);
     assert.match(said, /ℹ pass [1-9]/);
+    assert.match(said, /✔ has a connection of a child that is gone known by its user/);
   });
 
   test('tells of each end that others bring about, with the bus gone, too; guests end with the Core', async (t) => {

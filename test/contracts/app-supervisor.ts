@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import {
   type AppSupervisor,
@@ -15,6 +15,7 @@ import {
 import type { AppLaunch } from '@device-core/plugin-api/inside/services/identity';
 import { eventually } from '../fixtures/eventually.ts';
 import type { FakeGuest } from '../fixtures/fake-supervisor.ts';
+import { ownerOfRaced, racingScript, WITHOUT_PYTHON } from './raced-peer.ts';
 
 /** What a guest does: as a program of the shell, and for a supervisor that runs none. */
 export interface Behaviour {
@@ -83,6 +84,8 @@ export interface SupervisorUnderTest extends AsyncDisposable {
   readonly launched?: readonly AppLaunch[];
   /** Where both streams of a guest come as one: as stdout. */
   readonly oneStream?: boolean;
+  /** Processes that it has in name alone. */
+  readonly pretends?: true;
   /** Something that this one cannot enforce here. */
   readonly impossible?: Readonly<Partial<Record<Enforced, 'kernel'>>>;
 }
@@ -214,6 +217,27 @@ export function appSupervisorContract(open: () => Promise<SupervisorUnderTest>):
     );
     assert.equal(heard.length, 2, 'who has gone hears nothing more');
     assert.deepEqual(await target.supervisor.output('other', 5), []);
+  });
+
+  it('has a connection of a child that is gone known by its user, or by nothing', async (t) => {
+    await using target = await open();
+    if (target.pretends) return t.skip('its guests are no processes');
+    if (WITHOUT_PYTHON) return t.skip(WITHOUT_PYTHON);
+    const spec = await target.spec('demo', racingScript(await target.spec('demo', '')));
+    let run = '';
+    const owner = await ownerOfRaced(spec, async () => {
+      await target.supervisor.prepare(spec);
+      const guest = await target.supervisor.start(spec, { token: TOKEN });
+      run = guest.run;
+      // Its walls stand: they are made of what this process writes.
+      await eventually(async () => (await target.supervisor.ready(run)).pid, 'its program');
+      return target.launched?.at(-1) ?? maybe({ pid: guest.leader.pid, uid: spec.uid });
+    });
+    const uid = target.launched ? target.launched.at(-1)?.uid : spec.uid;
+    const known = { kind: 'app', id: spec.id, ended: false } as const;
+    // Neither the operator nor anybody else, now or later.
+    assert.deepEqual(owner, uid === undefined ? { kind: 'unknown', why: 'ended' } : known);
+    await target.supervisor.stop(run, 0);
   });
 
   it('hands the token over as a file, not in the environment', async () => {

@@ -6,10 +6,11 @@ import { dirname } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import type { CapabilityId } from '@device-core/plugin-api';
-import { specOf } from '@device-core/plugin-api/inside/app-spec';
+import { type AppSpec, specOf } from '@device-core/plugin-api/inside/app-spec';
 import { WallLauncher } from '../../kernel/walls/launcher.ts';
 import { type Situation, table, wrong } from '../fixtures/probe/table.ts';
 import { ProbeWorld } from '../fixtures/probe/world.ts';
+import { rangedUser, SPAN, WITHOUT_RANGE } from '../fixtures/ranged-user.ts';
 import { WITHOUT_BWRAP } from '../fixtures/walls.ts';
 
 const ROOT = process.getuid?.() === 0;
@@ -17,12 +18,20 @@ const UID = 40_123;
 const NOBODY = 65_534;
 const HOST: CapabilityId = 'network.outbound:api.example.com';
 
+interface User {
+  readonly root: boolean;
+  readonly uid: number | undefined;
+  readonly outside: number | undefined;
+  readonly ranged?: true;
+}
+
 /** Who runs bubblewrap, and who the app is. */
 const USERS = {
   'as root, with a user of its own': { root: true, uid: UID, outside: undefined },
   'as root, in a user namespace': { root: true, uid: undefined, outside: undefined },
   'as a plain user': { root: false, uid: undefined, outside: ROOT ? NOBODY : undefined },
-} as const;
+  'as a plain user, with a user of its range': { root: true, uid: SPAN.first + UID, outside: undefined, ranged: true },
+} as const satisfies Readonly<Record<string, User>>;
 const GRANTS: readonly (readonly [what: string, grants: readonly CapabilityId[], network: Situation['network']])[] = [
   ['nothing granted', [], 'none'],
   ['named hosts, a node and storage', [HOST, 'sensors.node:lamp', 'storage-scoped'], 'hosts'],
@@ -32,7 +41,7 @@ const LANGUAGES = { node: ['main.mjs'], python: ['-B', 'main.py'] } as const;
 
 const launcher = new WallLauncher('bubblewrap');
 
-async function reach(language: 'node' | 'python', user: (typeof USERS)[keyof typeof USERS], at: number): Promise<void> {
+async function reach(language: 'node' | 'python', user: User, at: number): Promise<void> {
   const [, grants, network] = GRANTS[at]!;
   await using device = await ProbeWorld.make(language, ROOT ? 'lamp' : undefined);
   const { world, place } = device;
@@ -52,6 +61,7 @@ async function reach(language: 'node' | 'python', user: (typeof USERS)[keyof typ
   };
   const nodes = world.node === undefined ? {} : { lamp: { path: world.node, access: 'rw' as const } };
   const spec = specOf(manifest, grants, { nodes }, { ...place, ...(user.uid === undefined ? {} : { uid: user.uid }) });
+  if (user.ranged) return assert.deepEqual(wrong(rows, JSON.parse(saidOfRange(spec))), []);
   const { command, args, env, cwd, feeds } = await launcher.prepare(spec);
   const plain =
     user.outside === undefined
@@ -69,9 +79,20 @@ async function reach(language: 'node' | 'python', user: (typeof USERS)[keyof typ
   assert.deepEqual(wrong(rows, JSON.parse(said)), []);
 }
 
+/** Output of the guest, which a launcher of the plain user makes ready and runs. */
+function saidOfRange(spec: AppSpec): string {
+  using plain = rangedUser();
+  const program = new URL('../fixtures/run-spec.ts', import.meta.url).pathname;
+  const [command, ...args] = plain.words([process.execPath, program, JSON.stringify(spec)]);
+  const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  assert.ok(stdout.startsWith('{'), stderr);
+  return stdout;
+}
+
 /** A plain user must be able to reach what it is to run. */
-const skipFor = (language: 'node' | 'python', { root, outside }: (typeof USERS)[keyof typeof USERS]) => {
+const skipFor = (language: 'node' | 'python', { root, outside, ranged }: User) => {
   if (WITHOUT_BWRAP) return WITHOUT_BWRAP;
+  if (ranged && WITHOUT_RANGE) return WITHOUT_RANGE;
   if (root && !ROOT) return 'the test is not root';
   if (language === 'python' && !existsSync('/usr/bin/python3')) return 'python3 is not installed';
   if (
@@ -116,7 +137,7 @@ async function runStatic(uid: number | undefined): Promise<string> {
 describe('an app that reaches out', () => {
   it('the device nodes of the table are there outside', () => assert.ok(statSync('/dev/null').isCharacterDevice()));
   for (const [who, user] of Object.entries(USERS))
-    for (const language of ['node', 'python'] as const)
+    for (const language of 'ranged' in user ? (['node'] as const) : (['node', 'python'] as const))
       for (const [at, [what]] of GRANTS.entries())
         it(`${who}, in ${language}, with ${what}`, { skip: skipFor(language, user) }, () => reach(language, user, at));
 

@@ -269,6 +269,9 @@ test('the other end of a TCP connection is found among the open files of guests'
   assert.equal((await book.ownerOfTcp(ends)).kind, 'stranger');
   await book.add(OTHER, { pid: child.pid! });
   assert.deepEqual(await book.ownerOfTcp(ends), { ...OTHER, ended: false });
+  const users = new ProcessBook();
+  await users.add(OTHER, { uid: process.getuid?.() ?? 0 });
+  assert.deepEqual(await users.ownerOfTcp(ends), { ...OTHER, ended: false }, 'a user of a guest’s own tells the guest');
   assert.equal((await book.ownerOfTcp({ ...ends, remotePort: 1 })).kind, 'unknown', 'no such connection');
   assert.equal((await book.ownerOfTcp({ ...ends, remoteAddress: '192.0.2.1' })).kind, 'stranger', 'another machine');
   child.kill('SIGKILL');

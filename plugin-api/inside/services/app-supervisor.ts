@@ -1,5 +1,6 @@
 import type { AppSpec } from '../../contract/app-spec.ts';
 import { serviceRef } from '../../contract/service-ref.ts';
+import type { UserSpan } from '../user-range.ts';
 
 /** Walls that the system's kernel can set around an app. */
 export const ENFORCED = ['user', 'files', 'devices', 'network', 'syscalls', 'memory', 'tasks', 'mac'] as const;
@@ -12,6 +13,8 @@ export interface EnforcementReport {
   readonly enforced: Enforcement;
   /** Why nothing better stands, by kind, for people. */
   readonly reasons: Readonly<Partial<Record<Enforced, string>>>;
+  /** Range that the users of apps are taken from, where the Core is not root: number n of the store is its user n. */
+  readonly users?: UserSpan;
 }
 
 /** One run of a guest, by the supervisor's own name for it. */

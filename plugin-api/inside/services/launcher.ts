@@ -1,5 +1,6 @@
 import type { SandboxSpec } from '../../contract/run-spec.ts';
 import { serviceRef } from '../../contract/service-ref.ts';
+import type { UserRange } from '../user-range.ts';
 
 /**
  * Limits that the system's kernel sets a guest: not the Core's user, only its given files, no network, no sight of
@@ -18,10 +19,14 @@ export interface WallsReport {
   readonly walls: Walls;
   /** Why nothing better stands, for people; absent with bubblewrap. */
   readonly reason?: string;
-  /** Another user can be given to a guest: the Core is root. */
+  /** Another user can be given to a guest: the Core is root, or has a range of users. */
   readonly users: boolean;
   /** The system counts the tasks of such a guest by themselves, and refuses one too many. */
   readonly tasks?: 'kernel';
+  /** The only users that it can give; absent where the Core is root. */
+  readonly range?: UserRange;
+  /** Why guests have the Core's user, for people; absent where `users` is true. */
+  readonly usersReason?: string;
 }
 
 /** A program inside its walls, to be spawned as it is, with its own standard streams. Plain data. */
@@ -38,6 +43,8 @@ export interface WalledProgram {
 }
 
 export interface PrepareOptions {
+  /** Words before the command that makes the walls, where its users are counted: limits of processes (prlimit(1)). */
+  readonly limits?: readonly string[];
   /** How many descriptors the program is given; the feeds come after them. Default 3. */
   readonly descriptors?: number;
   /** Walls without which it is not to run. A network that was granted needs none. */

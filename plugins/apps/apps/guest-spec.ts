@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { maybe } from '@device-core/plugin-api';
 import { type AppSpec, type GuestPlace, specOf } from '@device-core/plugin-api/inside/app-spec';
+import { userInSpan } from '@device-core/plugin-api/inside/user-range';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import type { AppContext } from './app-context.ts';
 import { placeOf, usualAddresses } from './app-place.ts';
@@ -37,14 +38,22 @@ export async function specOfRun(
   });
 }
 
+interface UserSource {
+  readonly appSupervisor: Pick<AppContext['appSupervisor'], 'enforcement'>;
+  readonly stored: Pick<AppContext['stored'], 'has' | 'uidOf'>;
+}
+
 /**
  * Its own user: that of an installed app, and of every app under systemd, which runs none without. The folder of a
- * developer may be closed to other users; elsewhere such an app has the Core's user, in a namespace of its own.
+ * developer may be closed to other users; elsewhere such an app has the Core's user, in a namespace of its own. A Core
+ * with a range takes the user of the app's number from it.
  */
 export async function userOf(
   { manifest, folder }: { readonly manifest: AppManifest; readonly folder: string },
-  { appSupervisor, stored }: Pick<AppContext, 'appSupervisor' | 'stored'>,
+  { appSupervisor, stored }: UserSource,
 ): Promise<number | undefined> {
-  if (!stored.has(folder) && (await appSupervisor.enforcement()).by !== 'systemd') return undefined;
-  return stored.uidOf(manifest.id);
+  const { by, users } = await appSupervisor.enforcement();
+  if (!stored.has(folder) && by !== 'systemd') return undefined;
+  const number = await stored.uidOf(manifest.id);
+  return number === undefined || users === undefined ? number : userInSpan(users, number);
 }

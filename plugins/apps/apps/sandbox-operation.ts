@@ -48,6 +48,7 @@ export function sandboxOperation(
             by: { enum: ['systemd', 'process'] },
             enforced: { type: 'object' },
             reasons: { type: 'object' },
+            users: { type: 'object', description: 'Range of the users of apps, where the Core is not root.' },
           },
         },
         bwrap: { type: 'array', items: TEXT },

@@ -33,7 +33,7 @@ export function lacking(
 }
 
 /** Enforcement for a guest without a separate user and without the network. `groups`: control groups limit tasks. */
-export function enforcementOf({ by, walls, reason, tasks }: WallsReport, groups = false): EnforcementReport {
+export function enforcementOf({ by, walls, reason, tasks, range }: WallsReport, groups = false): EnforcementReport {
   const why = reason ?? `${by} does not keep it`;
   const kept = (kind: Enforced) =>
     WALLS_OF[kind]?.every((wall) => walls[wall] === 'kernel') === true ? ('kernel' as const) : ('none' as const);
@@ -54,5 +54,6 @@ export function enforcementOf({ by, walls, reason, tasks }: WallsReport, groups 
     mac: 'only supervisor-systemd loads profiles of AppArmor',
   };
   for (const kind of Object.keys(WALLS_OF) as Enforced[]) if (enforced[kind] === 'none') reasons[kind] = why;
-  return { by: 'process', enforced, reasons };
+  const users = range && { first: range.first, count: range.count };
+  return { by: 'process', enforced, reasons, ...maybe({ users }) };
 }

@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type Clock, reasonOf, settlesWithin } from '@device-core/plugin-api';
 import type { WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
 import type { GuestLog } from './guest-log.ts';
-import { killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
+import { isOfUser, killSession, leaderOf, programOf, type SessionLeader, signal } from './process-session.ts';
 import type { TaskGroup } from './task-group.ts';
 
 /** Time for SIGKILL to take effect, and for the output to run dry. */
@@ -14,8 +14,8 @@ const LOOK_MS = 10;
 
 export interface Launch {
   readonly walled: WalledProgram;
-  /** Words before its command. */
-  readonly limits: readonly string[];
+  /** Its user, which the processes around it do not have. */
+  readonly uid?: number;
   /** HOME of the environment, the guest's alone. */
   readonly home: string;
   readonly run: string;
@@ -40,14 +40,14 @@ export class GuestProcess {
   readonly #home: string;
   readonly #clock: Clock;
   readonly #above: WalledProgram['above'];
+  readonly #uid: number | undefined;
   #program: number | undefined;
   #over = false;
 
   /** Synchronous: the process must be known before it can connect anywhere. */
   constructor(launch: Launch) {
     const { command, args, cwd, env, feeds, above } = launch.walled;
-    const [first = command, ...rest] = [...launch.limits, command, ...args];
-    const child = spawn(first, rest, {
+    const child = spawn(command, args, {
       cwd,
       env,
       detached: true,
@@ -62,6 +62,7 @@ export class GuestProcess {
     }
     this.#child = child;
     this.#above = above;
+    this.#uid = launch.uid;
     this.#home = launch.home;
     this.#clock = launch.clock;
     const { promise, resolve, reject } = Promise.withResolvers<Exit>();
@@ -88,8 +89,14 @@ export class GuestProcess {
   /** Pid of the program itself, which may have walls around it; undefined while it has not begun. */
   get pid(): number | undefined {
     if (this.#above === 0) return this.leader.pid || undefined;
-    if (!this.#over) this.#program ??= programOf(this.leader.pid, this.#above);
+    if (!this.#over) this.#program ??= this.#find();
     return this.#program;
+  }
+
+  /** While the walls are made, other programs run in this place: those that map a user, for one. */
+  #find(): number | undefined {
+    const pid = programOf(this.leader.pid, this.#above);
+    return pid !== undefined && (this.#uid === undefined || isOfUser(pid, this.#uid)) ? pid : undefined;
   }
 
   /** Whatever it starts stays below it. */

@@ -24,6 +24,7 @@ export const plugin = definePlugin({
       records: await ProcessRecords.open(join(paths.run, 'apps'), host.clock),
       logs: join(paths.var, 'log', 'apps'),
       remains: remainsFolder(paths.var),
+      data: join(paths.var, 'apps'),
       logBytes: host.config.logBytes,
       hide: output.hide,
       clock: host.clock,

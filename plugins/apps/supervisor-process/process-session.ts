@@ -40,6 +40,11 @@ export function programOf(spawned: number, above: number): number | undefined {
   return pid;
 }
 
+/** True for a process of this user; false when it has gone. */
+export function isOfUser(pid: number, uid: number): boolean {
+  return Number(/^Uid:\s+(\d+)/m.exec(readProc(pid, 'status') ?? '')?.[1] ?? -1) === uid;
+}
+
 /** Not every kernel lists the children of a process: then all processes are asked for their parent. */
 function childOf(parent: number): number | undefined {
   const listed = readProc(parent, `task/${parent}/children`);

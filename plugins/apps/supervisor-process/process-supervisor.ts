@@ -16,6 +16,7 @@ import type {
 } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
+import { isInSpan, type UserRange } from '@device-core/plugin-api/inside/user-range';
 import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';
 import { NamespaceCount, tasksInside } from '../shared/new-tasks/namespace-count.ts';
 import { enforcementOf, lacking, wallsFor } from './enforcement.ts';
@@ -24,7 +25,7 @@ import { GuestLog } from './guest-log.ts';
 import { describeFailure, type Exit, GuestProcess } from './guest-process.ts';
 import { type Excess, GuestWatch } from './guest-watch.ts';
 import { limitWords } from './limits.ts';
-import { ownedBy, ownTree } from './owner.ts';
+import { type Owner, plainOwner } from './owner.ts';
 import { writePrivateFile } from './private-file.ts';
 import { membersOf, programOf } from './process-session.ts';
 import { treeOf, usageOf } from './process-usage.ts';
@@ -39,6 +40,8 @@ export interface ProcessSupervisorOptions {
   readonly logBytes: number;
   /** Folder of what could not be removed. */
   readonly remains: string;
+  /** Folder in which each app has one of its own, with its data. */
+  readonly data: string;
   /** Takes secrets out of texts. */
   readonly hide: (texts: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;
@@ -95,6 +98,7 @@ export class ProcessSupervisor implements AppSupervisor {
   readonly #forks: ForkWatch;
   /** Found out when first asked for: a Core without guests needs none. */
   readonly #groups = lazily(() => TaskGroups.open());
+  #ranged: Owner | undefined;
   #count = 0;
 
   constructor(options: ProcessSupervisorOptions) {
@@ -107,23 +111,23 @@ export class ProcessSupervisor implements AppSupervisor {
     return enforcementOf(await this.#options.launcher.report(), this.#groups() !== undefined);
   }
 
-  async prepare(spec: AppSpec): Promise<void> {
+  async prepare(asked: AppSpec): Promise<void> {
     const { specProblem } = await import('@device-core/plugin-api/inside/sandbox');
-    const problem = spec.kind === 'app' ? specProblem(spec) : 'plugins are no guests of this supervisor';
-    if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${spec.name}`, reason: problem });
+    const problem = asked.kind === 'app' ? specProblem(asked) : 'plugins are no guests of this supervisor';
+    if (problem) throw new CoreError('PARAMS_INVALID', { where: `the sandbox of ${asked.name}`, reason: problem });
+    const { owner, spec } = await this.#owned(asked);
     for (const folder of [spec.data, spec.cache]) {
       if (folder === undefined) continue;
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await ownTree(spec.uid, folder);
+      await owner.giveTree(spec.uid, folder);
     }
-    await ownedBy(spec.uid, join(spec.run, 'rpc.sock'));
+    await owner.give(spec.uid, join(spec.run, 'rpc.sock'), ...(spec.wayOut === undefined ? [] : [spec.wayOut]));
   }
 
   async start(asked: AppSpec, { token, demand = {} }: GuestStart): Promise<GuestRun> {
     const { clock, identity, launcher, records } = this.#options;
-    const { by, users } = await launcher.report();
-    const spec = users && by === 'bubblewrap' ? asked : withoutUser(asked);
-    await this.prepare(spec);
+    await this.prepare(asked);
+    const { owner, range, spec } = await this.#owned(asked);
     const name = nameOf(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -133,14 +137,13 @@ export class ProcessSupervisor implements AppSupervisor {
         walls: short.join(', '),
         reason: [...new Set(short.map((kind) => report.reasons[kind] ?? 'it is not enforced'))].join('; '),
       });
-    const walled = await launcher.prepare(spec, { demand: wallsFor(demand) });
-    const limits = await limitWords(spec);
+    const walled = await launcher.prepare(spec, { demand: wallsFor(demand), limits: await limitWords(spec) });
     const log = this.#log(name);
     log.conceal(token);
     log.limit(spec.limits.logKBps);
     const file = join(credentialsOf(spec), 'token');
     await writePrivateFile(file, token);
-    await ownedBy(spec.uid, credentialsOf(spec), file);
+    await owner.give(spec.uid, ...(range ? [] : [credentialsOf(spec)]), file);
     for (const [id, { guest, over }] of this.#runs) if (over && guest.name === name) this.#runs.delete(id);
     const run = `${name}.${++this.#count}`;
     // Inside walls it would be bubblewrap that ends.
@@ -151,7 +154,15 @@ export class ProcessSupervisor implements AppSupervisor {
       return { run, name, leader: { pid: 0, startTime: '' } };
     }
     const group = this.#groups()?.make(run, spec.limits.tasksMax + TASKS_ABOVE);
-    const process = new GuestProcess({ walled, limits, home: homeOf(spec), run, log, clock, group });
+    const process = new GuestProcess({
+      walled,
+      ...maybe({ uid: spec.uid }),
+      home: homeOf(spec),
+      run,
+      log,
+      clock,
+      group,
+    });
     // In this very turn, so that no connection of the process is taken for somebody else's.
     const known = process.spawned
       ? identity.launched({
@@ -251,16 +262,31 @@ export class ProcessSupervisor implements AppSupervisor {
     await rm(this.#options.records.folder(name), { recursive: true, force: true });
   }
 
-  /** Nothing to do: its data are the Core's own, or the Core is root. */
-  release(): Promise<void> {
-    return Promise.resolve();
+  async release(app: string): Promise<void> {
+    const { owner } = await this.#owner();
+    await owner.takeTree(join(this.#options.data, app, 'data'));
   }
 
   async sweep(): Promise<void> {
     const { remains } = this.#options;
-    await rm(remains, { recursive: true, force: true }).catch((thrown: unknown) => {
+    const { owner } = await this.#owner();
+    await owner.remove(remains).catch((thrown: unknown) => {
       throw storageError(remains, thrown);
     });
+  }
+
+  /** The owner of files, and what a guest has of its specification: a user where one can be given. */
+  async #owned(asked: AppSpec) {
+    const { owner, range, users } = await this.#owner();
+    const given = users && (range === undefined || (asked.uid !== undefined && isInSpan(range, asked.uid)));
+    return { owner, range, spec: given ? asked : withoutUser(asked) };
+  }
+
+  async #owner(): Promise<{ readonly owner: Owner; readonly users: boolean; readonly range: UserRange | undefined }> {
+    const { launcher, scope } = this.#options;
+    const { by, users, range } = await launcher.report();
+    if (range) this.#ranged ??= new (await import('./range-owner.ts')).RangeOwner(range, scope);
+    return { owner: this.#ranged ?? plainOwner, users: users && by === 'bubblewrap', range };
   }
 
   /** Nothing of any run is left. */
@@ -360,8 +386,8 @@ export class ProcessSupervisor implements AppSupervisor {
 }
 
 /**
- * A Core that is not root can give nobody a user: the guest has the Core's, in a separate namespace. Without bubblewrap
- * its folders would have to be passable for every user of the system.
+ * A Core that is not root and has no range can give nobody a user: the guest has the Core's, in a separate namespace.
+ * Without bubblewrap its folders would have to be passable for every user of the system.
  */
 function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {
   return spec;

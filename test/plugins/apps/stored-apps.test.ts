@@ -7,6 +7,7 @@ import { after, test } from 'node:test';
 import { APP_PACKAGE, filesOf, readTree } from '@device-core/plugin-api/inside/packages';
 import { type AppStore, appStore, type StoredApp } from '@device-core/plugin-api/inside/services/app-store';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { userOf } from '../../../plugins/apps/apps/guest-spec.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { WITHOUT_BWRAP } from '../../fixtures/walls.ts';
 import { type Bench, CONNECT, KEEPS, manifestOf, putApp, startBench } from './fixture.ts';
@@ -157,4 +158,23 @@ test('an app runs as the user that the store keeps for it, and its files are its
     [file, join(file, '..')].map((path) => statSync(path).uid),
     [40_000, 40_000],
   );
+});
+
+test('the user of an app comes from the number of the store, and from the range of a Core that is not root', async () => {
+  const enforced = { user: 'kernel', files: 'kernel', devices: 'kernel', network: 'kernel' } as const;
+  const more = { syscalls: 'kernel', memory: 'watched', tasks: 'watched', mac: 'none' } as const;
+  const app = { manifest: manifestOf(ID, {}), folder: '/apps/agenda' };
+  const users = { first: 100_000, count: 65_536 };
+  for (const [by, has, range, uid] of [
+    ['process', true, undefined, 40_000],
+    ['process', true, users, 140_000],
+    ['process', true, { ...users, count: 40_000 }, undefined],
+    ['process', false, users, undefined],
+    ['systemd', false, undefined, 40_000],
+  ] as const) {
+    const report = { by, enforced: { ...enforced, ...more }, reasons: {}, ...(range ? { users: range } : {}) };
+    const store = { has: () => has, uidOf: async () => 40_000 };
+    const found = await userOf(app, { appSupervisor: { enforcement: async () => report }, stored: store });
+    assert.equal(found, uid, JSON.stringify({ by, has, range }));
+  }
 });

@@ -49,6 +49,7 @@ describe('the supervisor that tests play with', () => {
     const launched: AppLaunch[] = [];
     return {
       launched,
+      pretends: true,
       supervisor: new FakeSupervisor({
         enforced: { mac: 'none' },
         launched: (launch) => void launched.push(launch),
