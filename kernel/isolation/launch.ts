@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import { getCompileCacheDir } from 'node:module';
 import { constants } from 'node:os';
 import type { Duplex, Writable } from 'node:stream';
@@ -122,7 +121,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
     exited,
     async memory() {
       const pid = program();
-      return pid === undefined ? undefined : resident(pid, held);
+      return pid === undefined ? undefined : held.withResident(pid);
     },
     async kill() {
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
@@ -134,15 +133,4 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
 /** Walls report the signal that ended a program as shells do. */
 function signalOf(code: number | null): string | undefined {
   return Object.entries(constants.signals).find(([, number]) => code === 128 + number)?.[0];
-}
-
-const PAGE = 4_096;
-
-async function resident(pid: number, held: HeldMemory): Promise<number | undefined> {
-  try {
-    const bytes = Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]) * PAGE;
-    return bytes + held.beside(pid, [pid], [pid]);
-  } catch {
-    return undefined; // it has just ended, which is told elsewhere
-  }
 }

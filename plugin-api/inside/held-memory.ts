@@ -1,5 +1,6 @@
 /** Memory that a guest keeps and no process of it has resident: files in memory, and what lies behind open memfds. */
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 
 /** File systems in memory of a guest with a separate root. */
 const PLACES = ['/tmp', '/dev/shm'];
@@ -7,6 +8,7 @@ const TMPFS = 0x0102_1994;
 /** A file in memory takes this beside its pages: inode and name. */
 const INODE_BYTES = 1_024;
 const BLOCK = 512;
+const PAGE = 4_096;
 const KIB = 1_024;
 /** Most descriptors that one look follows; the next look goes on there. */
 const MOST_LINKS = 2_048;
@@ -35,6 +37,16 @@ export class HeldMemory {
     };
     const bytes = sum(held.devices) + sum(held.files);
     return bytes === 0 ? 0 : sharing.reduce((left, pid) => left - mappedOf(pid, held), bytes);
+  }
+
+  /** Bytes of one process with a separate root: all that is resident, and what is held beside it; undefined when it has ended. */
+  async withResident(pid: number): Promise<number | undefined> {
+    try {
+      const bytes = Number((await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')[1]) * PAGE;
+      return bytes + this.beside(pid, [pid], [pid]);
+    } catch {
+      return undefined; // the caller hears of its end elsewhere
+    }
   }
 
   #memfds(pids: readonly number[]): ReadonlyMap<string, number> {
