@@ -8,6 +8,7 @@ import {
   type Given,
   handed,
   NEVER,
+  sayingOf,
 } from '@device-core/plugin-api/inside/contracts';
 import type { CapabilityChecker } from '../capabilities.ts';
 import type { PluginEntry } from '../resolved.ts';
@@ -147,24 +148,12 @@ export class Border {
   #member(reference: object, name: string, tally: Tally, actor?: Actor, given?: Given): unknown {
     const member: unknown = Reflect.get(reference, name);
     if (typeof member !== 'function') return member;
-    const said = actor && this.#saying(actor);
+    const said = actor && sayingOf(actor, this.#entry.id);
     return (...args: unknown[]) => {
       tally.count++;
       tally.last = this.#now();
       said?.(args);
       return handed(Reflect.apply(member, reference, args), given);
-    };
-  }
-
-  /** Writes the actor into the arguments. */
-  #saying({ argument, members, without = [], as }: Actor): (args: unknown[]) => void {
-    const { id } = this.#entry;
-    const values = { name: `plugin.${id}`, owner: `plugin:${id}`, caller: Object.freeze({ kind: 'plugin', id }) };
-    const value = values[as];
-    const gone = without.map((name) => [name, undefined] as const);
-    const fixed = members && Object.fromEntries([...gone, ...members.map((name) => [name, value] as const)]);
-    return (args) => {
-      args[argument] = fixed ? { ...Object(args[argument]), ...fixed } : value;
     };
   }
 

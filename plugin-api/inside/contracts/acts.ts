@@ -58,3 +58,14 @@ export const FOR_APPS: Readonly<Record<string, readonly string[]>> = {
   config: ['describeApp'],
   functions: ['register', 'offer', 'unregister'],
 };
+
+/** Writes plugin `id` as the actor into the arguments of a call. */
+export function sayingOf({ argument, members, without = [], as }: Actor, id: string): (args: unknown[]) => void {
+  const values = { name: `plugin.${id}`, owner: `plugin:${id}`, caller: Object.freeze({ kind: 'plugin', id }) };
+  const value = values[as];
+  const gone = without.map((name) => [name, undefined] as const);
+  const fixed = members && Object.fromEntries([...gone, ...members.map((name) => [name, value] as const)]);
+  return (args) => {
+    args[argument] = fixed ? { ...Object(args[argument]), ...fixed } : value;
+  };
+}

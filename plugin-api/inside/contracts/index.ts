@@ -2,7 +2,7 @@
 import type { Contract } from './contract.ts';
 import { CONTRACTS } from './table.ts';
 
-export { ACTORS, type Actor, FOR_APPS } from './acts.ts';
+export { ACTORS, type Actor, FOR_APPS, sayingOf } from './acts.ts';
 export type { Given } from './contract.ts';
 export { handed } from './handed.ts';
 
