@@ -248,3 +248,14 @@ suite('the scene of a card', () => {
     assert.ok(JSON.stringify(braces).includes('{{x}'));
   });
 });
+
+test('a card with less than a millisecond left is a scene that the device takes', async () => {
+  const cards: readonly Card[] = [
+    { card: 1, template: 'media', title: 'Song', playing: true, durationMs: 0.5 },
+    { card: 1, template: 'timer', until: NOW + 0.5, durationMs: 60_000 },
+  ];
+  for (const card of cards) {
+    const scene = checkScene(await seen(checkCard(card, 'the card')), 'the scene');
+    assert.deepEqual(scene.timelines ?? [], []);
+  }
+});

@@ -89,7 +89,8 @@ export async function mediaCard(card: MediaCard, room: Room, layout: Layout, opt
         tabular: true,
       },
     );
-    if (playing && bar.left > 0)
+    // A timeline takes a millisecond at least.
+    if (playing && bar.left >= 1)
       timelines.push({
         node: BAR_ID,
         property: 'w',

@@ -42,7 +42,8 @@ export async function timerCard(card: TimerCard, room: Room, layout: Layout, opt
     },
     ...below.at(y + height),
   ];
-  const moving = inRing && left > 0;
+  // A timeline takes a millisecond at least.
+  const moving = inRing && left >= 1;
   return {
     nodes,
     ...(moving
