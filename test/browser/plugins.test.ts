@@ -118,10 +118,6 @@ describe('health and plugins', { skip: noBrowser }, () => {
   test('a page of a plugin asks nothing that changes something, brings no script, and names whose buttons they are', async () => {
     await using opened = await device.open();
     const { page } = opened;
-    const asked: string[] = [];
-    page.on('request', (request) => {
-      if (request.method() !== 'GET') asked.push(`${request.method()} ${new URL(request.url()).pathname}`);
-    });
     const say = { operation: 'voice.say', params: { text: 'pwned' } };
     const hostile = {
       plugin: 'evil',
@@ -134,6 +130,13 @@ describe('health and plugins', { skip: noBrowser }, () => {
       ],
     };
     await page.route('**/plugins/pages', (route) => route.fulfill({ json: { ok: true, pages: [hostile] } }));
+    // The menu has asked for the pages of plugins before.
+    await page.reload();
+    await settled(page);
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') asked.push(`${request.method()} ${new URL(request.url()).pathname}`);
+    });
     await show(page, 'extra/evil/p');
     await settled(page);
     await page.getByRole('heading', { level: 1, name: '<script>alert(1)</script>' }).waitFor();
