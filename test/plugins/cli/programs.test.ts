@@ -71,7 +71,7 @@ describe('without a Core', () => {
   test('help lists the programs and names the missing ones', async () => {
     const { stdout, code } = await devicectl(['--help', ...AWAY]);
     assert.equal(code, 0);
-    assert.match(stdout, /^ {2}plugin +check, .*new, sign$/m);
+    assert.match(stdout, /^ {2}plugin +audit, check, .*new, sign$/m);
     assert.match(stdout, /^No Core is reached at unix:\/nonexistent\/core\.sock: its operations are not listed\.$/m);
   });
 
