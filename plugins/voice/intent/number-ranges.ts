@@ -1,4 +1,5 @@
-/** Ranges of numbers as trees, for every language that counts in thousands. */
+/** Ranges of numbers as trees, and decimals in words, for every language that counts in thousands. */
+import type { NumberWords } from './number-words.ts';
 import { all, any, NOTHING, type Node, optional } from './tree.ts';
 
 export interface Scale {
@@ -46,4 +47,22 @@ export function scaledRange(
     parts.push(all(scale.said(first, last, range(first, last)), tail));
   }
   return any(...parts);
+}
+
+/** A number with sign and decimals: `whole` reads what stands before the point, `digit` one of its decimals. */
+export function readDecimal(
+  words: readonly string[],
+  { minus, point }: Pick<NumberWords, 'minus' | 'point'>,
+  whole: (words: readonly string[]) => number | undefined,
+  digit: (word: string) => number | undefined,
+): number | undefined {
+  const negative = words[0] === minus;
+  const said = negative ? words.slice(1) : words;
+  const at = said.indexOf(point);
+  const value = whole(at === -1 ? said : said.slice(0, at));
+  const places = at === -1 ? [] : said.slice(at + 1).map(digit);
+  if (value === undefined || (at !== -1 && places.length === 0)) return undefined;
+  if (places.some((place) => place === undefined || place > 9)) return undefined;
+  const size = places.length === 0 ? value : Number(`${value}.${places.join('')}`);
+  return negative && size !== 0 ? -size : size;
 }

@@ -1,5 +1,5 @@
 /** German numbers in words: one word below a thousand, as they are written. */
-import { type Scale, scaledRange } from './number-ranges.ts';
+import { readDecimal, type Scale, scaledRange } from './number-ranges.ts';
 import type { NumberWords } from './number-words.ts';
 import { all, any, type Node, optional, word } from './tree.ts';
 
@@ -71,18 +71,6 @@ function whole(text: string): number | undefined {
   return VALUES.get(text);
 }
 
-function read(words: readonly string[]): number | undefined {
-  const negative = words[0] === 'minus';
-  const said = negative ? words.slice(1) : words;
-  const comma = said.indexOf('komma');
-  const value = whole((comma === -1 ? said : said.slice(0, comma)).join(''));
-  const places = comma === -1 ? [] : said.slice(comma + 1).map((name) => VALUES.get(name));
-  if (value === undefined || (comma !== -1 && places.length === 0)) return undefined;
-  if (places.some((place) => place === undefined || place > 9)) return undefined;
-  const size = places.length === 0 ? value : Number(`${value}.${places.join('')}`);
-  return negative && size !== 0 ? -size : size;
-}
-
 function spell(value: number): string {
   if (value < 0) return `minus ${spell(-value)}`;
   const [, fraction] = String(Number(value.toFixed(6))).split('.');
@@ -97,13 +85,20 @@ function spell(value: number): string {
   return value % size === 0 ? name : `${name} ${spell(value % size)}`;
 }
 
+const SIGNS = { minus: 'minus', point: 'komma' };
+
 export const GERMAN_NUMBERS: NumberWords = {
   range: (from, to) => scaledRange(from, to, SCALES, small),
-  read,
+  read: (words) =>
+    readDecimal(
+      words,
+      SIGNS,
+      (words) => whole(words.join('')),
+      (word) => VALUES.get(word),
+    ),
   spell,
-  minus: 'minus',
+  ...SIGNS,
   percent: 'prozent',
-  point: 'komma',
   digits: SMALL.slice(0, 10),
   most: 999_999_999,
 };

@@ -1,5 +1,5 @@
 /** French numbers in words, without hyphens: `soixante et onze`, `quatre vingt dix neuf`. */
-import { type Scale, scaledRange } from './number-ranges.ts';
+import { readDecimal, type Scale, scaledRange } from './number-ranges.ts';
 import type { NumberWords } from './number-words.ts';
 import { all, any, type Node, optional, word, wordsNode } from './tree.ts';
 
@@ -79,18 +79,6 @@ function whole(words: readonly string[]): number | undefined {
   return VALUES.get(words.join(' '));
 }
 
-function read(words: readonly string[]): number | undefined {
-  const negative = words[0] === 'moins';
-  const said = negative ? words.slice(1) : words;
-  const comma = said.indexOf('virgule');
-  const value = whole(comma === -1 ? said : said.slice(0, comma));
-  const places = comma === -1 ? [] : said.slice(comma + 1).map((name) => VALUES.get(name));
-  if (value === undefined || (comma !== -1 && places.length === 0)) return undefined;
-  if (places.some((place) => place === undefined || place > 9)) return undefined;
-  const size = places.length === 0 ? value : Number(`${value}.${places.join('')}`);
-  return negative && size !== 0 ? -size : size;
-}
-
 function spell(value: number): string {
   if (value < 0) return `moins ${spell(-value)}`;
   const [, fraction] = String(Number(value.toFixed(6))).split('.');
@@ -105,13 +93,14 @@ function spell(value: number): string {
   return `${count === 1 ? '' : `${spell(count)} `}cent${count > 1 && rest === 0 ? 's' : ''}${tail}`;
 }
 
+const SIGNS = { minus: 'moins', point: 'virgule' };
+
 export const FRENCH_NUMBERS: NumberWords = {
   range: (from, to) => scaledRange(from, to, SCALES, small),
-  read,
+  read: (words) => readDecimal(words, SIGNS, whole, (word) => VALUES.get(word)),
   spell,
-  minus: 'moins',
+  ...SIGNS,
   percent: 'pour cent',
-  point: 'virgule',
   digits: SMALL.slice(0, 10),
   most: 999_999_999,
 };

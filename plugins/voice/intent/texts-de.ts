@@ -1,5 +1,6 @@
 /** German sentences and answers of the device itself. */
 
+import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { GERMAN_NUMBERS } from './numbers-de.ts';
 
@@ -132,21 +133,8 @@ function before(value: number): string {
 }
 
 function duration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'Stunde'],
-    [Math.floor(seconds / 60) % 60, 'Minute'],
-    [seconds % 60, 'Sekunde'],
-  ] as const;
-  const said = parts
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => (count === 1 ? `eine ${name}` : `${number(count)} ${name}n`));
+  const said = partsOf(seconds, ['Stunde', 'Minute', 'Sekunde']).map(([count, name]) =>
+    count === 1 ? `eine ${name}` : `${number(count)} ${name}n`,
+  );
   return said.length === 0 ? 'weniger als eine Sekunde' : list(said, 'und');
-}
-
-function list(parts: readonly string[], last: string): string {
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${last} ${parts.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

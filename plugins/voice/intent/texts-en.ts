@@ -1,5 +1,6 @@
 /** English sentences and answers of the device itself. A language is one more table of this form. */
 
+import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
 
@@ -170,14 +171,9 @@ function number(value: number): string {
 }
 
 function duration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'hour'],
-    [Math.floor(seconds / 60) % 60, 'minute'],
-    [seconds % 60, 'second'],
-  ] as const;
-  const said = parts
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${number(count)} ${name}${count === 1 ? '' : 's'}`);
+  const said = partsOf(seconds, ['hour', 'minute', 'second']).map(
+    ([count, name]) => `${number(count)} ${name}${count === 1 ? '' : 's'}`,
+  );
   return said.length === 0 ? 'less than a second' : list(said, 'and');
 }
 
@@ -185,12 +181,4 @@ function clock(hour: number, minute: number): string {
   const name = number(hour % 12 === 0 ? 12 : hour % 12);
   if (minute === 0) return `${name} o'clock`;
   return `${name} ${minute < 10 ? 'oh ' : ''}${number(minute)}`;
-}
-
-function list(parts: readonly string[], last: string): string {
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${last} ${parts.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }

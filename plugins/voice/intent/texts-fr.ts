@@ -1,5 +1,6 @@
 /** French sentences and answers of the device itself. */
 
+import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { FRENCH_NUMBERS } from './numbers-fr.ts';
 
@@ -124,21 +125,8 @@ function feminine(value: number): string {
 }
 
 function duration(seconds: number): string {
-  const parts = [
-    [Math.floor(seconds / 3_600), 'heure'],
-    [Math.floor(seconds / 60) % 60, 'minute'],
-    [seconds % 60, 'seconde'],
-  ] as const;
-  const said = parts
-    .filter(([count]) => count > 0)
-    .map(([count, name]) => `${feminine(count)} ${name}${count === 1 ? '' : 's'}`);
+  const said = partsOf(seconds, ['heure', 'minute', 'seconde']).map(
+    ([count, name]) => `${feminine(count)} ${name}${count === 1 ? '' : 's'}`,
+  );
   return said.length === 0 ? "moins d'une seconde" : list(said, 'et');
-}
-
-function list(parts: readonly string[], last: string): string {
-  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} ${last} ${parts.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
