@@ -78,7 +78,8 @@ export interface GuestStart {
  * how often and why not, is its caller's business.
  */
 export interface AppSupervisor {
-  enforcement(): Promise<EnforcementReport>;
+  /** For this guest, or for one with the system's libraries: a program that sees none of them has fewer limits. */
+  enforcement(spec?: Pick<AppSpec, 'bare'>): Promise<EnforcementReport>;
   /**
    * Makes the user, folders and unit that a start needs. Idempotent. Throws PARAMS_INVALID for an impossible
    * specification, WARDEN_REFUSED.

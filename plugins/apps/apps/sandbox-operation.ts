@@ -67,7 +67,7 @@ export function sandboxOperation(
         import('@device-core/plugin-api/inside/sandbox'),
       ]);
       const spec = await supervisor.find(id).spec();
-      const enforcement = await walls.enforcement();
+      const enforcement = await walls.enforcement(spec);
       const user: AppSpec = { ...spec, uid: spec.uid ?? SHOWN_UID };
       const folders = { run: run() };
       const egressUnit = egressUnitOf(user, folders);

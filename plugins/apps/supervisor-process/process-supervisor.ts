@@ -107,8 +107,11 @@ export class ProcessSupervisor implements AppSupervisor {
     this.#forks = new ForkWatch(options);
   }
 
-  async enforcement(): Promise<EnforcementReport> {
-    return enforcementOf(await this.#options.launcher.report(), this.#groups() !== undefined);
+  async enforcement(spec?: Pick<AppSpec, 'bare'>): Promise<EnforcementReport> {
+    const { tasks, ...report } = await this.#options.launcher.report();
+    // The limit of tasks is set inside by prlimit(1), which a bare guest does not see.
+    const counted = spec?.bare ? undefined : tasks;
+    return enforcementOf({ ...report, ...maybe({ tasks: counted }) }, this.#groups() !== undefined);
   }
 
   async prepare(asked: AppSpec): Promise<void> {
@@ -129,7 +132,7 @@ export class ProcessSupervisor implements AppSupervisor {
     await this.prepare(asked);
     const { owner, range, spec } = await this.#owned(asked);
     const name = nameOf(spec);
-    const report = await this.enforcement();
+    const report = await this.enforcement(spec);
     const short = lacking(demand, report);
     if (short.length > 0)
       throw new CoreError('SANDBOX_UNAVAILABLE', {
