@@ -79,7 +79,7 @@ const STREAM: typeof OPERATION = { ...COMMON, direction: [true, oneOf('read', 'w
 export function checkOperation(given: unknown, user: ServiceUser | undefined): void {
   check(given, OPERATION, user);
   const { name, page } = given as Operation;
-  const wrong = page === undefined ? undefined : wrongPage(given as Operation, user?.outside === true);
+  const wrong = page === undefined ? undefined : wrongPage(given as Operation, user?.installed === true);
   if (wrong)
     throw new CoreError('OPERATION_CONFLICT', { name, what: user ? `${wrong} (plugin ${user.plugin})` : wrong });
 }

@@ -155,16 +155,16 @@ function isSmall(page: unknown): boolean {
 }
 
 /**
- * Mistake of the page of an operation, or undefined. A page of an author `outside` calls operations with the first word
- * of its own alone: their params come from rows that it writes itself.
+ * Mistake of the page of an operation, or undefined. A page of an `installed` plugin calls operations with the first
+ * word of its own alone: their params come from rows that it writes itself. The OEM answers for a plugin of the SKU.
  */
-export function wrongPage({ name: own, rest, page }: Operation, outside: boolean): string | undefined {
+export function wrongPage({ name: own, rest, page }: Operation, installed: boolean): string | undefined {
   if (!isSmall(page)) return `page has to be data of at most ${MOST_BYTES} characters`;
   const wanted = members(PAGE)(page);
   if (wanted !== undefined) return `page has to be ${wanted}`;
   if (rest?.method !== 'GET') return 'page is of an operation without REST GET, and a page asks only what reads';
   const { title, words, edit } = page!;
-  if (!outside) return undefined;
+  if (!installed) return undefined;
   if (words !== undefined) return 'page has words, which are for plugins of the tree: write the texts themselves';
   if (edit !== undefined) return 'page has edit, whose schemas are for plugins of the tree: use fields of an action';
   const first = own.slice(0, own.indexOf('.') + 1);
