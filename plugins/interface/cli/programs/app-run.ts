@@ -10,6 +10,7 @@ import { tellState } from '../desk/told-state.ts';
 
 /** The Core waits until a file was left alone for 150 ms, and looks 200 ms later. */
 const MANIFEST_MS = 1_000;
+const AGAIN_MS = 200;
 
 interface RunOptions {
   readonly folder: string;
@@ -84,9 +85,16 @@ async function restartAtSaves(
 
 /** The Core hears of the manifest by itself, a moment after the save. */
 async function tellManifest(device: Simulator, out: ProgramOutput, signal: AbortSignal): Promise<void> {
-  await pause(MANIFEST_MS, signal);
-  const { body } = await device.client.get(`/apps/${encodeURIComponent(device.app)}`);
-  const { complaint, ...status } = body.app as AppStatus;
+  let app: AppStatus;
+  let ms = MANIFEST_MS;
+  do {
+    await pause(ms, signal);
+    const { body } = await device.client.get(`/apps/${encodeURIComponent(device.app)}`);
+    app = body.app as AppStatus;
+    ms = AGAIN_MS;
+    // The Core bounds a start.
+  } while (app.state === 'starting');
+  const { complaint, ...status } = app;
   if (complaint !== undefined) await out.line(out.paint('red', `app.yaml: ${complaint}; the former one is in force`));
   else await tellState(out, status, 'app.yaml: it is in order and in force');
 }
