@@ -4,20 +4,29 @@ import { cell, type ProgramClient, type ProgramOutput } from '@device-core/plugi
 const COLOURS = { warn: 'yellow', error: 'red', fatal: 'red' } as const;
 
 interface Entry {
+  /** Milliseconds since the Unix epoch. */
+  readonly ts?: number;
   readonly level: string;
   readonly app?: string;
   readonly message: string;
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Resolves when the signal is aborted. */
+/** Lines at most that came before the log was followed. */
+const EARLY = 100;
+
+/** Resolves when the signal is aborted. `since`: earlier lines from this time on are shown, too (ms since the Unix epoch). */
 export async function followLogs(
   client: ProgramClient,
   app: string,
   out: ProgramOutput,
   signal: AbortSignal,
+  since?: number,
 ): Promise<void> {
-  const own = follow(client, { app, tail: 0 }, signal, (entry) => show(out, 'app', entry));
+  const tail = since === undefined ? 0 : EARLY;
+  const own = follow(client, { app, tail }, signal, async (entry) => {
+    if (since === undefined || (entry.ts ?? since) >= since) await show(out, 'app', entry);
+  });
   const core = follow(client, { level: 'warn', tail: 0 }, signal, async (entry) => {
     // Complaints of the app itself stand in its own log.
     if (entry.fields?.from === undefined) await show(out, 'core', entry);

@@ -35,13 +35,15 @@ export const program = defineProgram<RunOptions>({
     const { port } = args;
     // From the first moment on: what is saved while the device starts would be missed.
     using saves = new Saves(folder.path);
+    const began = Date.now();
     await using device = await Simulator.start({ folder: folder.path, grants: grantsOf(folder), root, port }, signal);
     await out.line(`${folder.id} on a simulated device, in ${root}; stop it with Ctrl-C`);
     const over = new AbortController();
     const end = () => over.abort();
     signal.addEventListener('abort', end);
     const ended = device.ended.then(end);
-    const logs = followLogs(device.client, device.app, out, over.signal).catch((error: unknown) => {
+    // The Core starts the app by itself: it may have said something by now.
+    const logs = followLogs(device.client, device.app, out, over.signal, began).catch((error: unknown) => {
       if (!over.signal.aborted) throw error;
     });
     try {
