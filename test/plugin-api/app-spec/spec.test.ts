@@ -202,6 +202,12 @@ it('only a guest with named hosts has a way out of its own, and both units name 
   assert.match(unitOf(specOfGolden('named-host'), PATHS), /^JoinsNamespaceOf=app-agenda-egress.service$/m);
 });
 
+it('a large budget of memory is halved for each place of files in memory', () => {
+  const spec = specOfGolden('nothing');
+  const unit = unitOf({ ...spec, limits: { ...spec.limits, memoryMaxMB: 8_192 } }, PATHS);
+  assert.match(unit, / \/tmp:mode=1777,size=4294967296,nr_inodes=4194304 /);
+});
+
 it('a guest without a user of its own has no unit', () => {
   const { uid: _, ...plain } = specOfGolden('nothing');
   assert.throws(() => unitOf(plain, PATHS), /no separate user/);
