@@ -36,6 +36,7 @@ interface Index {
 
 /** Owner of the device's own intents. */
 export const DEVICE = 'plugin.intent';
+const BEGINNING = 'it is only the beginning of a sentence';
 const MAX_TEXT = 500;
 const MAX_WORDS = 64;
 const MAX_SAY = 2_000;
@@ -114,9 +115,11 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     const forgiven = forgivenOf(base);
     if (exact.outcome !== 'none' || !forgiven) return exact;
     // Only where the sentence as it is means nothing: an app's own "please" is a word like others.
-    const plain = plainer(words, forgiven);
-    const lenient = this.#matchWords(plain, text, base);
-    return lenient.outcome === 'none' ? exact : lenient;
+    const lenient = this.#matchWords(plainer(words, forgiven), text, base);
+    if (exact.reason !== BEGINNING) return lenient;
+    if (lenient.outcome === 'none') return exact;
+    // Both readings may still come true: "please stop" of an app's "please stop the music".
+    return lenient.outcome === 'plan' ? { ...lenient, plan: { ...lenient.plan, mayGoOn: true } } : lenient;
   }
 
   #matchWords(words: readonly string[], text: string, language: string): IntentMatch {
@@ -132,8 +135,7 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
       open = reading.open;
       found.push(...reading.values.map((slots) => ({ row, slots })));
     }
-    if (found.length === 0)
-      return none(mayGoOn ? 'it is only the beginning of a sentence' : 'no sentence is like this');
+    if (found.length === 0) return none(mayGoOn ? BEGINNING : 'no sentence is like this');
     // No app takes over, or spoils, what the device and its plugins understand.
     const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
     const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {

@@ -110,6 +110,19 @@ suite('sentences as people say them', () => {
     assert.deepEqual({ ...slots }, { word: 'hello' });
   });
 
+  test('a text that may go on says so, with courtesy and without', async () => {
+    await using started = await start();
+    const beginning = { outcome: 'none', reason: 'it is only the beginning of a sentence' };
+    for (const text of ['set a timer', 'could you set a timer', 'please set a timer for'])
+      assert.deepEqual(await started.match(text), beginning, text);
+    started.registry.put({ utterances: ['please stop the music'] });
+    await eventually('the app can be called', async () =>
+      (await started.match('please stop the music')).outcome === 'plan' ? true : undefined,
+    );
+    assert.equal((await started.plan('please stop')).mayGoOn, true);
+    assert.deepEqual(await started.match('please stop the'), beginning);
+  });
+
   test('the volume goes by what was said, and an answer is in the language of the question', async () => {
     await using started = await start();
     const run = async (text: string, language: string) => {
