@@ -12,7 +12,7 @@ import { ProcessBook } from '../../kernel/walls/processes.ts';
 import { loadPeerReader } from '../../plugins/interface/identity/peer-credentials.ts';
 import { settledPeer } from '../../plugins/interface/identity/settled-peer.ts';
 
-/** The guest becomes this program when its child is gone; nobody else sleeps so long. */
+/** The guest becomes this program when its child is gone; no other process sleeps so long. */
 const MARK = ['sleep', `987654.${process.pid}`] as const;
 const MOST_MS = 30_000;
 

@@ -348,7 +348,7 @@ def limits(device, report):
     wanted("a body beyond its limit is refused", rest.ask("POST", "/events/publish", b" " * BODY_LIMIT), 413, "BODY_TOO_LARGE")
     wanted("JSON that is none is refused", rest.ask("POST", "/events/publish", b"{"), 400, "JSON_INVALID")
     wanted("a path that is none is not found", rest.ask("GET", "/absent"), 404, "METHOD_NOT_FOUND")
-    wanted("a wrong token is nobody's", rest.ask("GET", "/ping", headers={"authorization": "Bearer x"}), 401, "UNAUTHENTICATED")
+    wanted("a wrong token has no owner", rest.ask("GET", "/ping", headers={"authorization": "Bearer x"}), 401, "UNAUTHENTICATED")
     refused(report, "limits", "a method that is none is not found", "METHOD_NOT_FOUND", lambda: device.rpc.call("cts.absent"))
     answers = [rest.ask("GET", "/ping", retries=0) for _ in range(MOST_PINGS)]
     limited = [one for one in answers if one.code == "RATE_LIMITED"]

@@ -389,7 +389,7 @@ export class ProcessSupervisor implements AppSupervisor {
 }
 
 /**
- * A Core that is not root and has no range can give nobody a user: the guest has the Core's, in a separate namespace.
+ * A Core that is not root and has no range has no user to give: the guest has the Core's, in a separate namespace.
  * Without bubblewrap its folders would have to be passable for every user of the system.
  */
 function withoutUser({ uid: _, groups: __, ...spec }: AppSpec): AppSpec {

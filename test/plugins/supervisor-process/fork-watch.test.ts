@@ -1,4 +1,4 @@
-/** A guest that starts tasks without end is found, although each is gone at once, and nobody else is taken for it. */
+/** A guest that starts tasks without end is found, although each is gone at once, and no other guest is taken for it. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
