@@ -113,7 +113,9 @@ function environmentOf({ env }: AppSpec): readonly string[] {
 /** Files in memory have half of its budget in each place: not all systems count them for it. */
 function masks({ bare, limits }: AppSpec, etc: string): readonly string[] {
   const bytes = Math.floor((limits.memoryMaxMB * 2 ** 20) / 2);
-  const memory = ['/tmp', '/dev/shm'].map((path) => `${path}:mode=1777,size=${bytes},nr_inodes=${Math.floor(bytes / 1_024)}`);
+  const memory = ['/tmp', '/dev/shm'].map(
+    (path) => `${path}:mode=1777,size=${bytes},nr_inodes=${Math.floor(bytes / 1_024)}`,
+  );
   const empty = [...MASKED.slice(2), pathWord(etc), ...(bare ? ['/usr'] : [])].map((path) => `${path}:ro`);
   return ['/run:ro,mode=0755', '/var:ro,mode=0755', ...empty, ...memory];
 }
