@@ -151,6 +151,14 @@ export const LANES: readonly Lane[] = [
     slice: [],
     apart: true,
   },
+  {
+    name: 'mcp',
+    minutes: 10,
+    holds: 'what needs the conformance suite of the Model Context Protocol: `npm run test:mcp` installs it',
+    files: ['test/mcp/*.test.ts'],
+    slice: [],
+    apart: true,
+  },
 ];
 
 /** So many `::warning` lines, second tries above all, does a run bear that is fit to be merged. It may only fall; 0 is the aim. */

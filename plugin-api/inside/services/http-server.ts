@@ -1,4 +1,5 @@
 import type { Caller } from '../../contract/caller.ts';
+import type { CoreError } from '../../contract/errors.ts';
 import { serviceRef } from '../../contract/service-ref.ts';
 
 /** Request for a file by GET or HEAD. The client is unknown: nothing of a mount is secret. */
@@ -40,6 +41,31 @@ export interface PageSockets {
   run(socket: PageSocket): Promise<void>;
 }
 
+/** Request to a door of a plugin: any method, any client; the plugin settles who it is. */
+export interface DoorRequest {
+  readonly method: string;
+  /** As Node has them: names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Token of the header `Authorization: Bearer`. */
+  readonly token?: string;
+  /** Value of a JSON body; undefined without a body. */
+  readonly body: unknown;
+  /** Refusal of a body that is no JSON or too much of it, for the answer in the words of the door. */
+  readonly fault?: CoreError;
+  /** Aborted when the client goes. */
+  readonly signal: AbortSignal;
+  /** Caller by decisions D1, as REST has it. Throws UNAUTHENTICATED. */
+  caller(): Promise<Caller>;
+}
+
+/** `events` is sent as text/event-stream, each item as the JSON of one message. */
+export interface DoorAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly events?: AsyncIterable<unknown>;
+}
+
 /**
  * Addresses of the REST front end, and mounts of plugins on the same origin. Host and Origin are checked as for every
  * request (decisions D1).
@@ -51,6 +77,12 @@ export interface HttpServer {
   mount(prefix: string, handler: (request: PageRequest) => Promise<PageAnswer>): Disposable;
   /** WebSockets of a path, `/ui/live`, with a subprotocol of this name. Throws PARAMS_INVALID. */
   upgrade(path: string, protocol: string, sockets: PageSockets): Disposable;
+  /**
+   * One path, `/mcp`, for a protocol of its own over HTTP: no row of the table of operations. Host and Origin are
+   * checked before, bodies have the limits of REST. An error that the handler throws is answered as one of REST.
+   * Throws PARAMS_INVALID (no such form, or taken).
+   */
+  door(path: string, handler: (request: DoorRequest) => Promise<DoorAnswer>): Disposable;
 }
 
-export const httpServer = serviceRef<HttpServer>('http-server', '1.1.0', 'tree');
+export const httpServer = serviceRef<HttpServer>('http-server', '1.2.0', 'tree');

@@ -13,6 +13,8 @@ export interface ProgramRequest {
   readonly timeoutMs?: number;
   /** Statuses of failure that are an answer all the same. */
   readonly accept?: readonly number[];
+  /** More headers, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** REST of the Core that the command line names. All of it rejects with a Failure: that of the answer, or "cannot reach the Core". */

@@ -196,6 +196,11 @@ export class FrontEnd {
     return connection;
   }
 
+  /** Caller of a request that is none of the table. Throws UNAUTHENTICATED. */
+  async callerOf(raw: IncomingMessage, connection: Connection): Promise<Caller> {
+    return remembered(await this.#authenticate(raw, connection), connection);
+  }
+
   #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {
     const credentials = credentialsOf(raw, connection);
     if (credentials instanceof Promise) return credentials.then((known) => this.#identity.authenticate(known));

@@ -7,6 +7,7 @@ import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { type ArrivalLimits, Arrivals } from './arrivals.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
+import { Doors, type DoorWays } from './doors.ts';
 import { EventStreams } from './event-streams.ts';
 import { FrontEnd } from './front-end.ts';
 import { type ListenerConfig, Listeners, refuse } from './listeners.ts';
@@ -50,7 +51,9 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const frontEnd = new FrontEnd(services, connections, streams, bodies, log);
     const mounts = new Mounts(connections, log);
     const pages = new PageSocketServer(connections, log);
-    const router = new Router(frontEnd, mounts, log);
+    const callerOf: DoorWays['callerOf'] = (request, connection) => frontEnd.callerOf(request, connection);
+    const doors = new Doors({ connections, streams, log, callerOf });
+    const router = new Router(frontEnd, { mounts, doors }, log);
     const turns = new Turns((request, response) => {
       connections.answering(request.socket, response, () => router.handle(request, response));
     });
@@ -98,6 +101,7 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
       addresses: async () => [...listeners.addresses],
       mount: (prefix, handler) => mounts.add(prefix, handler),
       upgrade: (path, protocol, sockets) => pages.add(path, protocol, sockets),
+      door: (path, handler) => doors.add(path, handler),
     });
   },
 });

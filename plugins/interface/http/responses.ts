@@ -61,6 +61,10 @@ export function sendFailure(
   send(response, status, failureBody(error, rest?.failure?.bare), headers);
 }
 
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  send(response, status, JSON.stringify(value), { 'cache-control': 'no-store' });
+}
+
 export function startEventStream(response: ServerResponse): void {
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',

@@ -8,6 +8,7 @@ import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import type { OperationInfo, RestBinding } from '@device-core/plugin-api/services/operations';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import { addBodyParser } from './body.ts';
+import type { Doors } from './doors.ts';
 import type { FrontEnd, Route, Routed } from './front-end.ts';
 import type { Mounts } from './mounts.ts';
 import { lazyParamsReader } from './params.ts';
@@ -26,14 +27,16 @@ export class Router {
   readonly #frontEnd: FrontEnd;
   readonly #log: Logger;
   readonly #mounts: Mounts;
+  readonly #doors: Doors;
   #routes: readonly Routed[] = [];
   #health: Routed | undefined;
   #handler: Handler | undefined;
   #building: Promise<Handler> | undefined;
 
-  constructor(frontEnd: FrontEnd, mounts: Mounts, log: Logger) {
+  constructor(frontEnd: FrontEnd, { mounts, doors }: { readonly mounts: Mounts; readonly doors: Doors }, log: Logger) {
     this.#frontEnd = frontEnd;
     this.#mounts = mounts;
+    this.#doors = doors;
     this.#log = log;
   }
 
@@ -50,7 +53,7 @@ export class Router {
     // It is asked for from the first moment of a start on, and then again and again.
     if (request.url === HEALTH && request.method === 'GET' && this.#health)
       void this.#frontEnd.answer(this.#health, request, response);
-    else if (this.#mounts.take(request, response)) return;
+    else if (this.#mounts.take(request, response) || this.#doors.take(request, response)) return;
     else if (this.#handler) this.#handler(request, response);
     else void this.#handleLater(request, response);
   };

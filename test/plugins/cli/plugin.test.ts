@@ -18,7 +18,7 @@ after(leakCheck());
 /** A front end that listens there, and serves no pages. */
 function at(...addresses: readonly string[]): HttpServer {
   const none = { [Symbol.dispose]: () => undefined };
-  return { addresses: async () => addresses, mount: () => none, upgrade: () => none };
+  return { addresses: async () => addresses, mount: () => none, upgrade: () => none, door: () => none };
 }
 
 test('the launcher runs devicectl against this Core and leaves with the plugin', async () => {

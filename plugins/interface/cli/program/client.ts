@@ -114,6 +114,7 @@ export class CoreClient implements ProgramClient {
       ...(options.file !== undefined && { 'content-type': 'application/octet-stream' }),
       ...(payload && { 'content-type': 'application/json', 'content-length': payload.length }),
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...options.headers,
       ...extra,
     };
     return new Promise((resolve, reject) => {
