@@ -17,7 +17,7 @@ const MOST_FOUND = 40;
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** `id` of the operator is undefined: no bearer, no limit an hour. */
+/** `client` is absent for the operator: no bearer, no limit an hour. */
 export interface Asker {
   readonly name: string;
   readonly client?: McpClient;
@@ -101,7 +101,7 @@ export class Calls {
     }
   }
 
-  /** What the client has to ask first; undefined where the call may be made. Rejects where it was refused. */
+  /** A request to the client's person; undefined where the call may be made. Rejects where it was refused. */
   async #agreed(
     act: Act,
     { revision, abilities, params }: Message,

@@ -37,7 +37,7 @@ export interface InputRequired {
 
 export class Consents {
   readonly #clock: Clock;
-  /** Of this run: a state of a former one is refused, and asked for anew. */
+  /** A state of a former run is refused, and the client asks anew. */
   readonly #key = randomBytes(32);
   readonly #used = new Map<string, number>();
   readonly #asking = new Set<string>();
@@ -46,7 +46,7 @@ export class Consents {
     this.#clock = clock;
   }
 
-  /** What the client is to ask its person. */
+  /** A request to the client to ask its person. */
   request(act: Act): InputRequired {
     const until = Math.ceil(this.#clock.steady() + CONSENT_MS);
     const head = `${randomBytes(9).toString('base64url')}.${until}`;

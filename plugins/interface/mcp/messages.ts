@@ -3,7 +3,7 @@
  * each request says its version and the abilities of its client, and 2025-11-25, which begins with `initialize`.
  * Source: the published specification of each revision.
  */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import type { DoorRequest } from '@device-core/plugin-api/inside/services/http-server';
 
 export const STATELESS = '2026-07-28';
@@ -74,14 +74,14 @@ export function readMessage({ body, fault, headers }: DoorRequest): Message {
   if (!isMembers(params)) throw new Refusal(400, CODE.params, 'cannot accept the message: params is no object');
   const { _meta: meta = {} } = params;
   if (!isMembers(meta)) throw new Refusal(400, CODE.params, 'cannot accept the message: _meta is no object');
-  const message = { method, params, meta, ...(id !== undefined && { id: id as MessageId }) };
+  const message = { method, params, meta, ...maybe({ id: id as MessageId | undefined }) };
   const header = headers['mcp-protocol-version'];
   const isStateless = META.version in meta || META.abilities in meta || header === STATELESS;
   if (!isStateless) return { ...message, revision: HANDSHAKE, abilities: {} };
   return { ...message, revision: STATELESS, abilities: abilitiesOf(message, headers) };
 }
 
-/** What 2026-07-28 asks of each request, notifications apart. Throws Refusal. */
+/** Abilities of the client, which 2026-07-28 asks of each message. Throws Refusal. */
 function abilitiesOf(
   { method, params, meta }: Pick<Message, 'method' | 'params' | 'meta'>,
   headers: DoorRequest['headers'],
@@ -142,7 +142,7 @@ export function isMembers(value: unknown): value is Members {
 export function errorOf(thrown: unknown): { readonly status: number; readonly error: object } {
   if (thrown instanceof Refusal) {
     const { status, code, message, data } = thrown;
-    return { status, error: { code, message, ...(data !== undefined && { data }) } };
+    return { status, error: { code, message, ...maybe({ data }) } };
   }
   if (!(thrown instanceof CoreError)) throw thrown;
   const { status, message, code } = thrown;

@@ -1,4 +1,4 @@
-/** What a client may read without a call: the device, its apps' functions that it may call, and its sensors. */
+/** Resources that a client reads without a call: the device, and its sensors. */
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { Sensors } from '@device-core/plugin-api/services/sensors';
 import { CODE, Refusal } from './messages.ts';

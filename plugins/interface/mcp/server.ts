@@ -1,5 +1,5 @@
 /** The methods of the protocol behind `POST /mcp`: one message, one answer; streams for changes of the list of tools alone. */
-import { CoreError, type Logger } from '@device-core/plugin-api';
+import { CoreError, type Logger, maybe } from '@device-core/plugin-api';
 import type { DoorAnswer, DoorRequest } from '@device-core/plugin-api/inside/services/http-server';
 import type { Asker, Calls } from './calls.ts';
 import type { Changes } from './changes.ts';
@@ -70,7 +70,7 @@ export class McpServer {
         this.#options.log.error({ err: thrown }, 'a message of a language model client failed');
       const isOurs = thrown instanceof Refusal || thrown instanceof CoreError;
       const { status, error } = errorOf(isOurs ? thrown : new CoreError('INTERNAL', { what: 'mcp' }));
-      return { status, json: { jsonrpc: '2.0', ...(id !== undefined && { id }), error } };
+      return { status, json: { jsonrpc: '2.0', ...maybe({ id }), error } };
     }
   };
 
@@ -122,7 +122,7 @@ export class McpServer {
     const isKept = /(\/list|\/read|\/discover)$/.test(method);
     return {
       resultType: 'complete',
-      ...(isKept && { ttlMs: method === 'resources/read' ? 0 : FRESH_MS, cacheScope: 'private' }),
+      ...(isKept ? { ttlMs: method === 'resources/read' ? 0 : FRESH_MS, cacheScope: 'private' } : {}),
       _meta: { [META.server]: this.#options.server },
       ...result,
     };

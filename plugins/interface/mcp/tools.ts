@@ -1,5 +1,6 @@
 /** Functions of apps as tools of a language model: names, schemas, and three generic tools where there are too many. Pure. */
 import { hash as digest } from 'node:crypto';
+import { maybe } from '@device-core/plugin-api';
 import type { FunctionInfo } from '@device-core/plugin-api/services/functions';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
@@ -7,7 +8,7 @@ import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 const MOST_TOOLS = 40;
 const LONGEST_NAME = 64;
 const HASH_LETTERS = 8;
-/** What a model may read of an app's own words. */
+/** Characters of an app's own words that a model reads. */
 const LONGEST_TEXT = 1_000;
 
 const TYPES: Readonly<Record<string, JsonSchema>> = {
@@ -101,7 +102,7 @@ function toolOf(of: FunctionInfo, name: string): FunctionTool {
     title: `${app} ${own}`,
     description: `${said}${stands}`,
     inputSchema: schemaOf(inputs),
-    ...(returns && { outputSchema: schemaOf(returns) }),
+    ...maybe({ outputSchema: returns && schemaOf(returns) }),
     annotations: { idempotentHint: idempotent },
   };
 }
@@ -110,7 +111,7 @@ function schemaOf(members: Readonly<Record<string, string>>): JsonSchema {
   const types = Object.entries(members);
   const required = types.filter(([, type]) => !type.endsWith('?')).map(([name]) => name);
   const properties = Object.fromEntries(types.map(([name, type]) => [name, TYPES[type.replace(/\?$/, '')] ?? {}]));
-  return { type: 'object', properties, ...(required.length > 0 && { required }), additionalProperties: false };
+  return { type: 'object', properties, required, additionalProperties: false };
 }
 
 /** `<last part of the app's id>_<function>`, in the letters that every client takes. */

@@ -1,5 +1,6 @@
 /** The protocol over standard input and output: each line is a message to `POST /mcp`, as the user who runs it. */
 import { createInterface } from 'node:readline';
+import { maybe } from '@device-core/plugin-api';
 import { defineProgram, Failure } from '@device-core/plugin-api/program';
 
 /** A function has a minute at most, and a person two to agree. */
@@ -62,6 +63,6 @@ function headersOf({ method, params }: Line): Record<string, string> {
   return {
     'mcp-protocol-version': version,
     'mcp-method': method,
-    ...(typeof subject === 'string' && { 'mcp-name': subject }),
+    ...maybe({ 'mcp-name': typeof subject === 'string' ? subject : undefined }),
   };
 }
