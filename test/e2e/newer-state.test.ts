@@ -15,7 +15,7 @@ import { declaredStores, STORES, type Store } from '../fixtures/stores.ts';
 after(leakCheck());
 
 const IDS =
-  'operations identity system config plugin-store changes prompts supervisor-process rpc apps app-store ledger gpio simulator audio-sim audio speech intent voice updater';
+  'operations identity system config plugin-store changes prompts supervisor-process rpc apps app-store ledger gpio simulator audio-sim audio speech intent voice updater http functions';
 // Whoever keeps something is there, whether or not it is in the list above.
 const PLUGINS = Object.fromEntries([...IDS.split(' '), ...STORES.map(({ plugin }) => plugin)].map((id) => [id, '*']));
 const DECLARED = declaredStores();
