@@ -44,6 +44,8 @@ export interface CallsOptions {
 
 export class Calls {
   readonly #options: CallsOptions;
+  /** Tools of clients that may call every app. */
+  #all: Promise<readonly FunctionTool[]> | undefined;
 
   constructor(options: CallsOptions) {
     this.#options = options;
@@ -71,7 +73,7 @@ export class Calls {
   }
 
   async #run(act: Act, asker: Asker, message: Message, signal: AbortSignal): Promise<CallResult | InputRequired> {
-    const { clock, clients, services } = this.#options;
+    const { clients } = this.#options;
     try {
       const needed = await this.#agreed(act, message, signal);
       if (needed) return needed;
@@ -79,20 +81,7 @@ export class Calls {
         if (!clients.holds(asker.name)) throw new CoreError('UNAUTHENTICATED', { reason: 'its bearer was revoked' });
         clients.count(asker.client);
       }
-      const { app, name, version } = act.tool.of;
-      await this.#note(act);
-      const { functions } = services;
-      if (!functions)
-        throw new CoreError('UNAVAILABLE', { what: 'functions of apps', reason: 'they are not served now' });
-      const result = await functions.call({
-        app,
-        name,
-        version,
-        inputs: act.inputs,
-        caller: CALLER,
-        signal,
-        deadline: clock.steady() + CALL_MS,
-      });
+      const result = await this.#noted(act, () => this.#call(act, signal));
       return answered(result);
     } catch (thrown) {
       // A model reads it and tries another way; a fault of the message itself is an error of the protocol.
@@ -123,19 +112,51 @@ export class Calls {
     });
   }
 
-  /** Before the call: what a client does leaves a line, or does not happen. Inputs may be secret, and are not kept. */
-  async #note({ client, tool: { of } }: Act): Promise<void> {
+  #call({ tool, inputs }: Act, signal: AbortSignal): Promise<Members> {
+    const { clock, services } = this.#options;
+    const { functions } = services;
+    const { app, name, version } = tool.of;
+    if (!functions)
+      throw new CoreError('UNAVAILABLE', { what: 'functions of apps', reason: 'they are not served now' });
+    return functions.call({ app, name, version, inputs, caller: CALLER, signal, deadline: clock.steady() + CALL_MS });
+  }
+
+  /**
+   * A call leaves a line of the ledger, or its result does not leave the device; one that cannot be repeated is not
+   * made before its line is durable. Inputs may be secret, and are not kept.
+   */
+  async #noted({ client, tool: { of } }: Act, call: () => Promise<Members>): Promise<Members> {
     const { ledger } = this.#options.services;
     if (!ledger)
       throw new CoreError('UNAVAILABLE', { what: 'the ledger', reason: 'no call is made that it does not keep' });
     const details = { function: of.name, version: of.version };
-    await ledger.write({ part: 'mcp', for: `app.${of.app}`, to: client, what: 'call', details });
+    const line = ledger.write({ part: 'mcp', for: `app.${of.app}`, to: client, what: 'call', details });
+    if (of.idempotent !== true) await line;
+    const [result] = await Promise.all([call(), line]);
+    return result;
   }
 
   async #tools({ client }: Asker): Promise<readonly FunctionTool[]> {
-    const all = (await this.#options.services.functions?.list()) ?? [];
     const apps = client?.apps;
-    return toolsOf(apps ? all.filter(({ app }) => apps.includes(app)) : all);
+    if (apps === undefined) {
+      this.#all ??= this.#read();
+      return this.#all;
+    }
+    const { functions } = this.#options.services;
+    const all = (await functions?.list()) ?? [];
+    return toolsOf(all.filter(({ app }) => apps.includes(app)));
+  }
+
+  /** A call looks its tool up: the list is made once between two changes. */
+  changed(): void {
+    this.#all = undefined;
+  }
+
+  async #read(): Promise<readonly FunctionTool[]> {
+    const reading = this.#options.services.functions?.list() ?? Promise.resolve([]);
+    const tools = reading.then(toolsOf);
+    tools.catch(() => this.changed());
+    return tools;
   }
 }
 

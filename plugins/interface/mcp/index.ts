@@ -50,7 +50,10 @@ export const plugin = definePlugin<typeof requires, Settings>({
     const changes = new Changes();
     scope.use(
       'changes of functions',
-      services.functions.onChange(() => changes.tell()),
+      services.functions.onChange(() => {
+        calls.changed();
+        changes.tell();
+      }),
     );
     const server = new McpServer({
       server: { name: info.service, version: info.core.version },

@@ -35,7 +35,7 @@ export class Bench implements AsyncDisposable {
   readonly lines: Departure[] = [];
   readonly asked: PromptQuestion[] = [];
   readonly withdrawn: string[] = [];
-  functions: readonly FunctionInfo[] = [];
+  #functions: readonly FunctionInfo[] = [];
   /** Result or fault of the next calls. */
   result: (request: FunctionRequest) => Promise<Readonly<Record<string, unknown>>> = async () => ({ done: true });
   /** Answer of the person before the device; without one the question stays open. */
@@ -79,7 +79,7 @@ export class Bench implements AsyncDisposable {
       [
         functions,
         {
-          list: async () => bench.functions,
+          list: async () => bench.#functions,
           call: (request: FunctionRequest) => bench.#call(request),
           onChange: (listener: () => void) => bench.#follow(listener),
         },
@@ -146,6 +146,15 @@ export class Bench implements AsyncDisposable {
   // biome-ignore lint/suspicious/noExplicitAny: the shape is what is tested
   run(name: string, params: object = {}, caller: Caller = OPERATOR): Promise<any> {
     return this.table.run(name, params, { caller });
+  }
+
+  set functions(functions: readonly FunctionInfo[]) {
+    this.#functions = functions;
+    this.change();
+  }
+
+  get functions(): readonly FunctionInfo[] {
+    return this.#functions;
   }
 
   change(): void {

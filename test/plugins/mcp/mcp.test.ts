@@ -129,13 +129,15 @@ describe('a tool call', () => {
     assert.match(json.result.content[0].text, /^APP_NOT_RUNNING: /);
   });
 
-  it('that the ledger cannot keep is not made', async () => {
+  it('that the ledger cannot keep gives no result, and is not made where it cannot be repeated', async () => {
     await using bench = await Bench.start();
-    bench.functions = [NEXT];
+    bench.functions = [NEXT, OPEN];
     const token = await bench.add();
     bench.ledgerFault = new CoreError('STORAGE_FULL', { path: '/var', reason: 'no space' });
-    assert.match((await bench.post(call('agenda_agenda_next'), { token })).json.result.content[0].text, /STORAGE_FULL/);
+    const said = async (name: string, args?: object) => (await bench.post(call(name, args), { token })).json.result;
+    assert.match((await said('door_open', { door: 'x' })).content[0].text, /STORAGE_FULL/);
     assert.deepEqual(bench.called, []);
+    assert.match((await said('agenda_agenda_next')).content[0].text, /STORAGE_FULL/);
     await using bare = await Bench.start({ without: ['ledger'] });
     bare.functions = [NEXT];
     assert.match((await bare.post(call('agenda_agenda_next'), { as: OPERATOR })).json.result.content[0].text, /ledger/);
