@@ -394,7 +394,7 @@ test('plugins read no environment of their own', () => {
   // The command-line client is a program of its own beside its plugin. What systemd and the boot loader say to a service they say in the environment alone.
   const reading = sources('plugins/**/*.ts').filter(
     (file) =>
-      !/^plugins\/(interface\/cli\/|life\/maker\/|life\/(boot|systemd)\/index|state\/secrets-file\/index)/.test(file) &&
+      !/^plugins\/(interface\/cli\/|life\/maker\/|life\/(boot|systemd)\/index|state\/secrets\/index)/.test(file) &&
       /process\.env\b/.test(read(file)),
   );
   assert.deepEqual(reading, []);
