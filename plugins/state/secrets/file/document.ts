@@ -1,5 +1,6 @@
 /** Contents of `vault.json`. Pure. */
 import { CoreError, maybe, newerForm } from '@device-core/plugin-api';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import { isKey, type SecretKey } from '../names.ts';
 import type { Lock } from './seal.ts';
 
@@ -56,5 +57,3 @@ function isRecord(value: unknown): value is SealedRecord {
 
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 const isText = (value: unknown): value is string => typeof value === 'string';
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
