@@ -191,7 +191,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-(names|range)\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
+      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-(names|range)\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|http-answer|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
