@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import {
   CoreError,
   describeCapability,
@@ -20,7 +20,7 @@ import { foreignNames, reservedNames } from '@device-core/plugin-api/inside/own-
 import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
 import type { PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeAliases, treeManifests } from '@device-core/plugin-api/inside/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/inside/versions';
 import { schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { provideDenied, useDenied } from '../isolation/border.ts';
@@ -226,10 +226,18 @@ class SkuCheck {
     const tree = line.path === undefined;
     const file = manifestOf(line.path === undefined ? this.#inTree(id) : resolve(dirname(sku.file), line.path));
     const source = this.#manifest(sku, id, file);
-    const manifest = source?.value ?? { id, version: '0.0.0', summary: 'cannot be read', api: '*', main: '.' };
+    const alias = tree ? treeAliases(TREE).get(id) : undefined;
+    const manifest = (alias && source ? { ...source.value, id } : source?.value) ?? {
+      id,
+      version: '0.0.0',
+      summary: 'cannot be read',
+      api: '*',
+      main: '.',
+    };
     const isolation = line.isolation ?? manifest.isolation ?? (tree ? 'inline' : 'process');
     const share = shareOf(line, manifest, isolation);
-    const config = structuredClone(line.config ?? {});
+    this.given.set(id, deepFreeze(structuredClone(line.config ?? {})));
+    const config = structuredClone({ ...alias?.config, ...line.config });
     if (line.essential === true && line.enabled === false) {
       const message = `plugin ${id} is essential and switched off; take "essential" from its line, or "enabled: false"`;
       this.report('nothing', sku, ['plugins', id, 'enabled'], 'SKU_INVALID', message, id);
@@ -274,7 +282,7 @@ class SkuCheck {
   }
 
   #inTree(id: string): string {
-    return this.#tree.get(id) ?? join(TREE, 'manifests/plugins', '<wing>', `${id}.yaml`);
+    return manifestInTree(TREE, id, this.#tree) ?? join(TREE, 'manifests/plugins', '<wing>', `${id}.yaml`);
   }
 
   #manifest(sku: Lines, id: string, file: string): Source<PluginManifest> | undefined {
@@ -289,7 +297,9 @@ class SkuCheck {
     const source = readManifest<PluginManifest>(file, 'plugin', refuse);
     if (!source) return undefined;
     const { value } = source;
-    if (value.id !== id) refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${id}`);
+    const meant = file === manifestInTree(TREE, id, this.#tree) ? basename(file, '.yaml') : id;
+    if (value.id !== meant)
+      refuse(source, ['id'], 'MANIFEST_INVALID', `the manifest is of plugin ${value.id}, not ${meant}`);
     if (value.flags) this.#flags.set(id, source);
     const foreign = sku === this.#overlaid ? foreignNames(value, reservedNames(TREE)) : [];
     for (const { path, code, message } of [...manifestProblems(value), ...foreign]) refuse(source, path, code, message);
@@ -324,7 +334,6 @@ class SkuCheck {
   /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
   #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>, tree: boolean): void {
     const at: YamlPath = ['plugins', id, 'config'];
-    this.given.set(id, deepFreeze(structuredClone(config)));
     for (const path of addressPasswords(config)) {
       const instead = 'take it out; `devicectl secret set NAME` keeps it for a setting that takes { secret: NAME }';
       const message = `configuration ${[id, ...path].join('.')} is an address with a password, for all who read the SKU: ${instead}`;
@@ -405,7 +414,8 @@ class SkuCheck {
       const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
       return version !== undefined && satisfies(version, range) ? [id] : [];
     });
-    for (const id of ids) {
+    const removed = [...treeAliases(TREE)].filter(([, { plugin }]) => ids.includes(plugin)).map(([alias]) => alias);
+    for (const id of [...ids, ...removed]) {
       const { file, line } = this.#removed.get(id)?.() ?? {};
       if (file !== undefined) return `plugin ${id} provides it, and ${shown(file)}:${line} removes it`;
     }

@@ -2,6 +2,7 @@
 
 import type { SkuManifest } from '@device-core/plugin-api';
 import { flagFault } from '@device-core/plugin-api/flag-declaration';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import type { SkuPlace } from '@device-core/plugin-api/inside/sku-family';
 import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { FlagDeclaration } from '@device-core/plugin-api/services/flags';
@@ -32,10 +33,10 @@ export function checkFlags(
   const first = new Map<string, () => string>();
   const line = sku.value.plugins[FLAGS];
   const own: unknown = typeof line === 'object' ? line.config?.flags : undefined;
-  for (const [name, declared] of Object.entries(isMap(own) ? own : {})) {
+  for (const [name, declared] of Object.entries(isObject(own) ? own : {})) {
     const path = [...IN_SKU, name];
     // The schema of the plugin checks the rest.
-    const fault = isMap(declared) ? flagFault(name, declared as unknown as FlagDeclaration) : undefined;
+    const fault = isObject(declared) ? flagFault(name, declared as unknown as FlagDeclaration) : undefined;
     const at = [...path, ...(fault?.path ?? [])];
     if (fault) report(sku, at, fault.message, FLAGS);
     first.set(name, () => `the SKU (${placed(sku, path)})`);
@@ -54,6 +55,3 @@ function placed(place: SkuPlace, path: YamlPath): string {
   const { file, line } = place.at(path);
   return `${shown(file)}:${line}`;
 }
-
-const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { API_VERSION, type SkuManifest } from '@device-core/plugin-api';
 import type { SkuFamily } from '@device-core/plugin-api/inside/sku-family';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeManifests } from '@device-core/plugin-api/inside/tree';
 import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { CORE_VERSION } from '../composition.ts';
 import { KERNEL_SERVICES, type PluginEntry, type Resolved } from '../resolved.ts';
@@ -38,7 +38,8 @@ function pluginOf(entry: PluginEntry, source: SkuFamily, manifests: ReadonlyMap<
   const { version, summary, provides = {}, requires = {}, optional = {}, capabilities = [] } = manifest;
   const said = lineOf(source.value, id);
   const path = typeof said === 'object' ? said.path : undefined;
-  const file = path === undefined ? manifests.get(id) : manifestOf(resolve(dirname(source.file), path));
+  const file =
+    path === undefined ? manifestInTree(CHECKOUT, id, manifests) : manifestOf(resolve(dirname(source.file), path));
   return {
     id,
     version,

@@ -1,5 +1,6 @@
 /** Hint for a reference to a secret in place of another value, and the reverse. Pure. */
 import { isSecretRef } from '@device-core/plugin-api';
+import { memberAt } from '@device-core/plugin-api/inside/schema-reader';
 import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 
 type Members = Readonly<Record<string | number, unknown>>;
@@ -13,7 +14,7 @@ export function secretHint(schema: unknown, config: unknown, path: YamlPath): st
   for (const name of path) {
     if (isSecretRef(value)) break;
     value = memberOf(value, name);
-    at = memberOf(memberOf(at, 'properties'), name) ?? memberOf(at, 'items');
+    at = memberAt(at, [String(name)]) ?? memberOf(at, 'items');
   }
   const names = memberOf(at, 'required');
   const wanted = memberOf(at, 'type') === 'object' && Array.isArray(names) && names.includes('secret');

@@ -258,7 +258,7 @@ export function pluginErrorProblem(value: unknown, plugin?: string): string | un
  */
 export function toCoreError(thrown: unknown, what: string): CoreError {
   if (thrown instanceof CoreError) return thrown;
-  const { code, path } = Object(thrown) as NodeJS.ErrnoException;
+  const { code, path } = Object(thrown) as { readonly code?: unknown; readonly path?: string };
   const full = code === 'ENOSPC' || code === 'EDQUOT';
   if (full || code === 'EROFS')
     return new CoreError(

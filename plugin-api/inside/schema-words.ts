@@ -1,6 +1,7 @@
 /** Words that schemas of plugin configurations may use beside those of JSON Schema. */
 import type { FuncKeywordDefinition, SchemaValidateFunction } from 'ajv';
 import { firstUnseen } from '../kits/characters.ts';
+import { memberAt } from './schema-reader.ts';
 
 /** `uniqueItemProperties: [name]` of an array: no two of its items have the same `name`. */
 export const UNIQUE_ITEM_PROPERTIES = 'uniqueItemProperties';
@@ -56,8 +57,7 @@ export function isLiveChange(schema: unknown, was: object, is: object): boolean 
 function isMarked(schema: unknown, member: string, word: string): boolean {
   let at: unknown = schema;
   for (const name of member.split('.')) {
-    const properties: unknown = Object(at).properties;
-    at = Object.hasOwn(Object(properties), name) ? Object(properties)[name] : undefined;
+    at = memberAt(at, [name]);
     if (Object(at)[word] === true) return true;
   }
   return false;

@@ -191,7 +191,7 @@ test('plugin-api imports nothing of the rest, and its contract does no I/O', () 
   checkImports('plugin-api/**/*.ts', (name, file) => {
     const node =
       builtin(name) &&
-      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-(names|range)\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
+      /^plugin-api\/(app\/|build\/|kits\/(durable\/|(panel-driver\/backlight|pixels\/png)\.ts)|inside\/(own-(names|range)\.ts|dbus\/|packages\/|slot-files\/|program\/(pause|passphrase-file)|(boot-record|held-memory|http-answer|image|netlink|lazy-package|pending-state|boot-report|record-file|image-folder|installed|plugin-settings|sku-family|socket-file|time-limit|tree)\.ts))/.test(
         file,
       );
     // The two doors to the test kit, which is the kernel over one plugin.
@@ -394,7 +394,7 @@ test('plugins read no environment of their own', () => {
   // The command-line client is a program of its own beside its plugin. What systemd and the boot loader say to a service they say in the environment alone.
   const reading = sources('plugins/**/*.ts').filter(
     (file) =>
-      !/^plugins\/(interface\/cli\/|life\/maker\/|life\/(boot|systemd)\/index|state\/secrets-file\/index)/.test(file) &&
+      !/^plugins\/(interface\/cli\/|life\/maker\/|life\/(boot|systemd)\/index|state\/secrets\/index)/.test(file) &&
       /process\.env\b/.test(read(file)),
   );
   assert.deepEqual(reading, []);

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { treeAliases } from '@device-core/plugin-api/inside/tree';
 import { parseDocument } from 'yaml';
 
 export const HERE = resolve(import.meta.dirname, '../..');
@@ -82,7 +83,8 @@ export function entryOf({ folder }: Pick<Checkout, 'folder'>): string {
 /** Ids of the plugins that a checkout has. */
 function pluginsOf({ folder }: Checkout): ReadonlySet<string> {
   const files = readdirSync(join(folder, 'manifests/plugins'), { recursive: true, encoding: 'utf8' });
-  return new Set(files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/^.*\//, '').slice(0, -5)));
+  const ids = files.filter((name) => name.endsWith('.yaml')).map((name) => name.replace(/^.*\//, '').slice(0, -5));
+  return new Set([...ids, ...treeAliases(folder).keys()]);
 }
 
 /** A SKU by its name in skus/, or by the path of its file. */

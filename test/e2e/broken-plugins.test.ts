@@ -8,13 +8,12 @@ import { after, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { CoreError, PluginManifest, SkuManifest, SkuPlugin } from '@device-core/plugin-api';
 import { type PluginStatus, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree } from '@device-core/plugin-api/inside/tree';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { parse, stringify } from 'yaml';
 import { type Core, startCore } from '../fixtures/core.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const TREE = treeManifests(ROOT);
 const read = (file: string) => parse(readFileSync(file, 'utf8'));
 const sku: SkuManifest = read(join(ROOT, 'manifests/skus/simulator.yaml'));
 const lines = Object.fromEntries(
@@ -31,12 +30,12 @@ const FAULTS: Readonly<Record<string, string>> = {
 
 /** The SKU line of a plugin of this id that claims the same services, hooks and taps, and is broken; inline, where it can do most harm. */
 function broken(id: string, module: string, configured = false): SkuPlugin {
-  const { config, isolation: _, programs: __, ...manifest }: PluginManifest = read(TREE.get(id)!);
+  const { config, isolation: _, programs: __, ...manifest }: PluginManifest = read(manifestInTree(ROOT, id)!);
   const at = mkdtempSync(join(folder, `${id}-`));
   mkdirSync(at, { recursive: true });
   writeFileSync(
     join(at, 'plugin.yaml'),
-    stringify({ ...manifest, main: 'index.js', ...(configured ? { config } : {}) }),
+    stringify({ ...manifest, id, main: 'index.js', ...(configured ? { config } : {}) }),
   );
   writeFileSync(join(at, 'index.js'), module);
   return { version: '*', path: at, isolation: 'inline', essential: lines[id]?.essential ?? false };
@@ -52,8 +51,8 @@ const switches = globalThis as { [SWITCH]?: string | undefined };
 
 /** The SKU line of the plugin itself, which throws at its setup while the switch names it. */
 function breakable(id: string): SkuPlugin {
-  const { main } = read(TREE.get(id)!) as PluginManifest;
-  const real = pathToFileURL(resolve(dirname(TREE.get(id)!), main)).href;
+  const { main } = read(manifestInTree(ROOT, id)!) as PluginManifest;
+  const real = pathToFileURL(resolve(dirname(manifestInTree(ROOT, id)!), main)).href;
   const { config } = lines[id]!;
   return {
     ...broken(

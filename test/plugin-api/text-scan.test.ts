@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { formsOf, headsOf } from '../../plugin-api/inside/secrets-kit/forms.ts';
-import { Needles } from '../../plugin-api/inside/secrets-kit/secret-matcher.ts';
-import { TextScan } from '../../plugin-api/inside/secrets-kit/text-scan.ts';
+import { formsOf, headsOf } from '../../plugins/state/secrets/scan/forms.ts';
+import { Needles } from '../../plugins/state/secrets/scan/secret-matcher.ts';
+import { TextScan } from '../../plugins/state/secrets/scan/text-scan.ts';
 
 /** What makes it hard: the signs of JSON, of regular expressions and of addresses, and what is no ASCII. */
 const SECRETS: Readonly<Record<string, string>> = {

@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { choicesOf, itemsOf, membersOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Input } from './input.ts';
 
@@ -26,8 +27,8 @@ export function answersFile({ operations }: Input): string {
 
 /** A schema as a type of TypeScript; a schema that says nothing is `unknown`. */
 export function typeOf(schema: JsonSchema, indent = ''): string {
-  if ('const' in schema) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => JSON.stringify(value)));
+  const values = choicesOf(schema);
+  if (values) return union(values.map((value) => JSON.stringify(value)));
   const choices = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
   if (choices !== undefined) return union(choices.map((one) => typeOf(one, indent)));
   if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeOf({ ...schema, type }, indent)));
@@ -35,7 +36,7 @@ export function typeOf(schema: JsonSchema, indent = ''): string {
     case 'object':
       return objectOf(schema, indent);
     case 'array': {
-      const item = typeOf((schema.items ?? {}) as JsonSchema, indent);
+      const item = typeOf(itemsOf(schema), indent);
       return `readonly ${item.includes(' | ') && !item.startsWith('{') ? `(${item})` : item}[]`;
     }
     case 'integer':
@@ -51,15 +52,14 @@ export function typeOf(schema: JsonSchema, indent = ''): string {
 }
 
 function objectOf(schema: JsonSchema, indent: string): string {
-  const members = Object.entries((schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>);
+  const members = membersOf(schema);
   if (members.length === 0) {
     const values = typeof schema.additionalProperties === 'object' ? (schema.additionalProperties as JsonSchema) : {};
     return `Readonly<Record<string, ${typeOf(values, indent)}>>`;
   }
-  const required = new Set((schema.required ?? []) as readonly string[]);
-  const parts = members.map(([name, member]) => {
+  const parts = members.map(({ name, schema: member, required }) => {
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
-    return `readonly ${key}${required.has(name) ? '' : '?'}: ${typeOf(member, `${indent}  `)}`;
+    return `readonly ${key}${required ? '' : '?'}: ${typeOf(member, `${indent}  `)}`;
   });
   const line = `{ ${parts.join('; ')} }`;
   if (line.length < 120 && !line.includes('\n')) return line;

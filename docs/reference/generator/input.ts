@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { PluginManifest } from '@device-core/plugin-api';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeAliases, treeManifests } from '@device-core/plugin-api/inside/tree';
 import type { Program } from '@device-core/plugin-api/program';
 import type { OperationInfo, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { parse } from 'yaml';
@@ -21,8 +21,16 @@ export interface Input {
   };
 }
 
+const TREE = fileURLToPath(new URL('../../../', import.meta.url));
+
+const manifestIn = (file: string) => parse(readFileSync(file, 'utf8')) as PluginManifest;
+
 /** Manifests of every plugin of the tree, by id. */
 export function readManifests(): readonly PluginManifest[] {
-  const files = treeManifests(fileURLToPath(new URL('../../../', import.meta.url))).values();
-  return [...files].map((file) => parse(readFileSync(file, 'utf8')) as PluginManifest);
+  return [...treeManifests(TREE).values()].map(manifestIn);
+}
+
+/** Other names of plugins in lines of SKUs, with their summaries. */
+export function readAliases(): ReadonlyMap<string, string> {
+  return new Map([...treeAliases(TREE).keys()].map((id) => [id, manifestIn(manifestInTree(TREE, id)!).summary]));
 }

@@ -1,6 +1,6 @@
 import { EVENTS, HOOKS } from '@device-core/plugin-api';
 import { operationCommands, programCommands } from '../../../plugins/interface/cli/program/commands.ts';
-import type { Input } from './input.ts';
+import { type Input, readAliases } from './input.ts';
 
 /** Words that the kernel and the front ends use for themselves. */
 const ALWAYS = ['core', 'kernel', 'device', 'operator', 'anonymous', 'plugin', 'app', 'v1', 'ui', 'help', 'version'];
@@ -14,6 +14,7 @@ function reservedFile({ manifests, operations, streams, programs, metrics }: Inp
   const topics = [...Object.keys(EVENTS), ...manifests.flatMap(({ publishes = [] }) => publishes)];
   const names = [
     ...ALWAYS,
+    ...readAliases().keys(),
     ...manifests.flatMap(({ id, pages = [], provides = {} }) => [
       id,
       ...pages.map((one) => one.id),

@@ -1,3 +1,4 @@
+import { choicesOf, membersOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import { code, table } from './markdown.ts';
 
@@ -28,11 +29,9 @@ export function schemaTable(schema: JsonSchema, options: { readonly required?: b
 }
 
 function members(schema: JsonSchema, prefix: string): Row[] {
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
-  const required = (schema.required ?? []) as readonly string[];
-  return Object.entries(properties).flatMap(([name, member]) => {
+  return membersOf(schema).flatMap(({ name, schema: member, required }) => {
     const path = `${prefix}${name}`;
-    const row: Row = [code(path), typeOf(member), required.includes(name) ? 'yes' : '', meaningOf(member)];
+    const row: Row = [code(path), typeOf(member), required ? 'yes' : '', meaningOf(member)];
     const items = member.items as JsonSchema | undefined;
     const values = member.additionalProperties as JsonSchema | boolean | undefined;
     const nested = [
@@ -45,8 +44,8 @@ function members(schema: JsonSchema, prefix: string): Row[] {
 }
 
 function typeOf(schema: JsonSchema): string {
-  if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (Array.isArray(schema.enum)) return either(schema.enum.map((value) => code(JSON.stringify(value))));
+  const values = choicesOf(schema);
+  if (values) return either(values.map((value) => code(JSON.stringify(value))));
   const choices = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined;
   if (choices) return choices.map(typeOf).join(' or ');
   if (schema.type === 'array' && schema.items) return `array of ${typeOf(schema.items as JsonSchema)}`;

@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 const SOURCES: Readonly<Record<string, string>> = {
   characters: 'plugin-api/kits/characters.ts',
   choice: 'plugin-api/inside/consent-choice.ts',
+  'command-words': 'plugin-api/inside/command-words.ts',
+  schema: 'plugin-api/inside/schema-reader.ts',
   words: 'plugin-api/inside/consent/words.ts',
 };
 

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
-import type { Input } from './input.ts';
+import { type Input, readAliases } from './input.ts';
 import { code, fence, page, table } from './markdown.ts';
 
 /** Medians of several starts with a warm compile cache. */
@@ -27,7 +27,7 @@ export interface Measurements {
 export function variantsPage({ manifests }: Input): string {
   const skus = readSkus();
   const measured = readMeasurements();
-  const summaries = new Map(manifests.map(({ id, summary }) => [id, summary]));
+  const summaries = new Map([...manifests.map(({ id, summary }) => [id, summary] as const), ...readAliases()]);
   const has = ({ plugins }: SkuManifest, id: string) => {
     const line = plugins[id];
     if (line === undefined) return '';

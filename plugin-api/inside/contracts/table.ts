@@ -75,6 +75,7 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   'renderers': { version: '1.0.0', access: 'powerful', does: "paints the whole screen", members: ['register'],
     gives: { register: 'dispose' } },
   'secret-scan': { version: '1.0.0', access: 'tree', members: ['hide'] },
+  'secret-transfer': { version: '1.0.0', access: 'tree', members: ['takeOut', 'sealed'] },
   'secrets': { version: '1.0.0', access: 'powerful', does: "keeps secrets of its own", members: ['get', 'set', 'delete', 'list', 'onChange'],
     gives: { onChange: 'dispose' } },
   'sensors': { version: '1.0.0', access: 'open', members: ['register', 'list', 'read', 'subscribe'],

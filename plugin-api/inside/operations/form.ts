@@ -4,13 +4,12 @@
  */
 import { CoreError, ERROR_CODES, type ServiceUser } from '../../index.ts';
 import type { Operation } from '../../services/operations.ts';
+import { isObject } from '../schema-reader.ts';
 import { wrongPage } from './page-form.ts';
 
 /** Undefined where it is good, else what is wrong: `its errors are missing`. */
 type Rule = (value: unknown) => string | undefined;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const text: Rule = (value) => (typeof value === 'string' && value !== '' ? undefined : 'a text');
 const flag: Rule = (value) => (typeof value === 'boolean' ? undefined : 'true or false');
 const schema: Rule = (value) => (isObject(value) ? undefined : 'a schema, { type: "object" }');

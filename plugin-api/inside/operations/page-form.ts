@@ -2,6 +2,7 @@
 
 import type { PageView } from '../../contract/plugin-page.ts';
 import type { Operation } from '../../services/operations.ts';
+import { isObject } from '../schema-reader.ts';
 
 /** Undefined where it is good, else what it has to be. */
 type Rule = (value: unknown) => string | undefined;
@@ -29,8 +30,6 @@ const FORMATS = [
 const FIELD = /\{([^{}:]+)(?::([^{}]*))?\}/g;
 const NAME = /^[a-z][A-Za-z0-9]*(\.[a-z][A-Za-z0-9]*)+$/;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string =>
   typeof value === 'string' && value !== '' && value.length <= MOST_TEXT;
 

@@ -4,6 +4,7 @@ import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../contract/json-schema.ts';
 import { CoreError, reasonOf } from '../../index.ts';
 import { packageLater } from '../lazy-package.ts';
+import { isObject } from '../schema-reader.ts';
 
 /** Without a call there is nothing to check: most schemas of a device are never compiled. */
 const ajv = packageLater<typeof import('ajv')>('ajv', import.meta.url);
@@ -134,10 +135,6 @@ const closeInner = (schema: unknown): unknown => (isObject(schema) ? closed(sche
 
 function mapValues(object: Record<string, unknown>, map: (value: unknown) => unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, map(value)]));
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The most telling error: the deepest one, for the branches of anyOf report before the anyOf itself. */

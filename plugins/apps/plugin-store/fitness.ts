@@ -6,7 +6,7 @@ import { eventBus } from '@device-core/plugin-api/inside/services/event-bus';
 import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { type PluginStatus, pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { processes } from '@device-core/plugin-api/inside/services/processes';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeManifests } from '@device-core/plugin-api/inside/tree';
 import { satisfies } from '@device-core/plugin-api/inside/versions';
 import { device } from '@device-core/plugin-api/services/device';
 import { LEVELS } from './claims.ts';
@@ -84,7 +84,7 @@ function checkName(id: string, { running, installed }: Surroundings): void {
 
 /** Is it a plugin that comes with the Core, whether this SKU has it or not? */
 export function isOfTree(id: string): boolean {
-  return TREE.has(id);
+  return manifestInTree(CHECKOUT, id, TREE) !== undefined;
 }
 
 function checkIsolation(

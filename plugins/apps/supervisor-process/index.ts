@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { remainsFolder } from '@device-core/plugin-api/inside/pending-state';
-import { hideOutput } from '@device-core/plugin-api/inside/secrets-kit/hide-output';
 import { appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { launcher } from '@device-core/plugin-api/inside/services/launcher';
 import { device } from '@device-core/plugin-api/services/device';
+import { hideOutput } from '../shared/hide-output.ts';
 import { ProcessRecords } from './former-processes.ts';
 import { ProcessSupervisor } from './process-supervisor.ts';
 

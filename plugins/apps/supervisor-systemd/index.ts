@@ -1,9 +1,9 @@
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
 import { credentialsOf } from '@device-core/plugin-api/inside/app-spec';
-import { hideOutput } from '@device-core/plugin-api/inside/secrets-kit/hide-output';
 import { appSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
 import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { device } from '@device-core/plugin-api/services/device';
+import { hideOutput } from '../shared/hide-output.ts';
 import { Credentials } from './credentials.ts';
 import { GuestOutput } from './guest-output.ts';
 import { Journal } from './journal.ts';

@@ -1,5 +1,6 @@
 /** One function entry of a specification, checked and made ready for calls. */
 import { CoreError, describeCapability, suggestCapability } from '@device-core/plugin-api';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import { isVersion } from '@device-core/plugin-api/inside/versions';
 import type { FunctionEntry, FunctionSpecification } from '@device-core/plugin-api/services/functions';
 import { compileMembers, type MembersCheck, parseType, TYPE_NAMES } from './types.ts';
@@ -92,7 +93,7 @@ export function readSpecification(specification: FunctionSpecification): readonl
 }
 
 function fault(given: unknown): string | undefined {
-  if (!isMap(given)) return 'it is not an object';
+  if (!isObject(given)) return 'it is not an object';
   const unknown = Object.keys(given).find((member) => !KNOWN.has(member) && !member.startsWith('x-'));
   if (unknown !== undefined) return `member "${unknown.slice(0, 80)}" is not known`;
   const bytes = Buffer.byteLength(JSON.stringify(given));
@@ -129,7 +130,7 @@ function versionFault(version: unknown): string | undefined {
 
 function membersFault(where: string, types: unknown): string | undefined {
   if (types === undefined) return undefined;
-  if (!isMap(types)) return `${where} must be a map of name to type`;
+  if (!isObject(types)) return `${where} must be a map of name to type`;
   const entries = Object.entries(types);
   if (entries.length > MAX_MEMBERS) return `${where} has ${entries.length} members, at most ${MAX_MEMBERS} are allowed`;
   for (const [name, type] of entries) {
@@ -158,12 +159,8 @@ function kindFault(where: string, value: unknown, kind: 'boolean' | 'string'): s
   return value === undefined || typeof value === kind ? undefined : `${where} must be a ${kind}`;
 }
 
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_, inner) =>
-    isMap(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    isObject(inner) ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner,
   );
 }

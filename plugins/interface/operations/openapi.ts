@@ -1,6 +1,7 @@
 /** OpenAPI 3.1 of every operation with a route. Source: https://spec.openapis.org/oas/v3.1.0 */
 
 import { ERROR_CODES } from '@device-core/plugin-api';
+import { propertiesOf, requiredOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import {
   type JsonSchema,
@@ -80,8 +81,8 @@ const BARE_FAILURE = {
 
 function describeOperation(operation: Routed): object {
   const { rest, params } = operation;
-  const properties = (params.properties ?? {}) as Record<string, JsonSchema>;
-  const required = (params.required ?? []) as readonly string[];
+  const properties = propertiesOf(params);
+  const required = requiredOf(params);
   const inPath = [...rest.path.matchAll(/:([^/]+)/g)].map((match) => match[1]!);
   const hasBody = rest.method === 'POST' || rest.method === 'PUT';
   const inQuery = hasBody ? [] : Object.keys(properties).filter((name) => !inPath.includes(name));
@@ -113,8 +114,8 @@ const RAW_BODY = {
 
 function requestBody(params: JsonSchema, inPath: readonly string[]): object {
   const rest = (names: readonly string[]) => names.filter((name) => !inPath.includes(name));
-  const properties = (params.properties ?? {}) as Record<string, JsonSchema>;
-  const required = rest((params.required ?? []) as readonly string[]);
+  const properties = propertiesOf(params);
+  const required = rest(requiredOf(params));
   const { required: _, ...others } = params;
   const schema = {
     ...others,
@@ -141,7 +142,7 @@ const HEADERS = { 'Device-Api-Version': { $ref: '#/components/headers/DeviceApiV
 function withOk(result: JsonSchema): JsonSchema {
   if (result.type !== 'object') return { allOf: [OK, result] };
   const properties = { ok: { const: true }, ...(result.properties as object | undefined) };
-  return { ...result, properties, required: ['ok', ...((result.required ?? []) as string[])] };
+  return { ...result, properties, required: ['ok', ...requiredOf(result)] };
 }
 
 const OK = { type: 'object', required: ['ok'], properties: { ok: { const: true } } };

@@ -1,5 +1,6 @@
 /** OpenRPC 1.3 of every operation that JSON-RPC callers see. Source: https://spec.open-rpc.org */
 import { maybe } from '@device-core/plugin-api';
+import { membersOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { JsonSchema, OperationInfo, RestBinding, StreamInfo } from '@device-core/plugin-api/services/operations';
 import { codeOf, describeError, errorsOf, rpcCodeOf } from './gate-errors.ts';
@@ -45,10 +46,5 @@ function bindingOf({ method, path, bare }: RestBinding): object {
 }
 
 function contentDescriptors(params: JsonSchema): readonly object[] {
-  const required = (params.required ?? []) as readonly string[];
-  return Object.entries((params.properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => ({
-    name,
-    required: required.includes(name),
-    schema,
-  }));
+  return membersOf(params).map(({ name, schema, required }) => ({ name, required, schema }));
 }

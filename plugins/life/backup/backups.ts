@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, moveFile, storageError } from '@device-core/plugin-api/durable';
-import type { SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
+import type { SecretTransfer } from '@device-core/plugin-api/inside/services/secret-transfer';
 import type { Apps } from '@device-core/plugin-api/services/apps';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { AppData } from './app-data.ts';

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { definePlugin, whileThere } from '@device-core/plugin-api';
 import { pendingAct, type Remain, remainsFolder, remainsOf } from '@device-core/plugin-api/inside/pending-state';
-import { secretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import { machine } from '@device-core/plugin-api/inside/services/machine';
+import { secretTransfer } from '@device-core/plugin-api/inside/services/secret-transfer';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';

@@ -1,7 +1,7 @@
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { orderPending, pendingAct } from '@device-core/plugin-api/inside/pending-state';
-import type { SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
 import type { Machine } from '@device-core/plugin-api/inside/services/machine';
+import type { SecretTransfer } from '@device-core/plugin-api/inside/services/secret-transfer';
 import { exactly, STORAGE_ERRORS, textOf } from '@device-core/plugin-api/operation-kit';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';

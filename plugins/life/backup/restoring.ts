@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { maybe, reasonOf, type StateForms } from '@device-core/plugin-api';
 import { isStorageTrouble, makeFolder, replaceFile, storageError, syncName } from '@device-core/plugin-api/durable';
 import { orderPending, pendingAct, stagedState } from '@device-core/plugin-api/inside/pending-state';
-import type { MovedSecret, SecretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
+import type { MovedSecret, SecretTransfer } from '@device-core/plugin-api/inside/services/secret-transfer';
 import { compare } from '@device-core/plugin-api/inside/versions';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import { readArchive } from './archive.ts';

@@ -7,6 +7,7 @@ import { ownId } from './device-id.ts';
 import { roomFor, sweep } from './download.ts';
 import { blobsOf, type Fetching, fetchAll, find, keptImage, needSlots, sourceAt, toFetch } from './fetching.ts';
 import { activate, gate, resume, rollBack } from './flip.ts';
+import { Jobs } from './jobs.ts';
 import { dropOldForms } from './old-forms.ts';
 import type { Parts } from './parts.ts';
 import { type Act, CONSENT, type Facts, firstNo, nextAct, type Refusal } from './policy.ts';
@@ -14,7 +15,6 @@ import type { Order, UpdateRecord } from './record.ts';
 import type { Blob, Source } from './repository.ts';
 import { COMMITTED, OVER } from './states.ts';
 import { Stopped } from './stopped.ts';
-import { tidy } from './tidy.ts';
 import { Uploads } from './uploads.ts';
 
 /** While an update waits for hours, a hold or a lease, it is looked at so often. */
@@ -32,8 +32,7 @@ export class Updater {
   readonly parts: Parts;
   readonly uploads: Uploads;
   readonly #consent: Consenting;
-  #job: { readonly name: string; readonly abort: AbortController; readonly done: Promise<void> } | undefined;
-  #tidied: Promise<void> = Promise.resolve();
+  readonly #jobs: Jobs;
   #device: string | undefined;
   #status: SlotsStatus | undefined;
   /** Missing blobs of the wanted image, as its source and the slots told. */
@@ -48,27 +47,24 @@ export class Updater {
     this.parts = parts;
     this.uploads = new Uploads(join(parts.folder, 'uploads'), (folder) => roomFor(folder, maxMB * MB, keepFreeMB * MB));
     this.#consent = new Consenting(parts, (image, by) => this.#agreed(image, by));
-    parts.scope.defer('the update', async () => {
-      this.#job?.abort.abort(new CoreError('CANCELLED', { what: 'the update', reason: 'the Core ends' }));
-      await this.#job?.done;
-    });
+    this.#jobs = new Jobs(parts, this.uploads);
   }
 
   get busy(): boolean {
-    return this.#job !== undefined;
+    return this.#jobs.running !== undefined;
   }
 
   /** The slots are there: what was cut off goes on. Called once for each time that they appear. */
   async begin(): Promise<void> {
     const { journal, log } = this.parts;
     // The slots were away for a moment: what is under way goes on, or fails by itself.
-    if (this.#job) return;
+    if (this.#jobs.running) return;
     try {
       const slots = await this.slots();
       const found = await resume(this.parts, slots);
-      if (found === 'gate') this.#run('judge', () => gate(this.parts));
-      else if (found === 'activate') this.#run('activate', () => activate(this.parts));
-      else await Promise.all([dropOldForms(this.parts, slots), this.#tidy()]);
+      if (found === 'gate') this.#jobs.run('judge', () => gate(this.parts));
+      else if (found === 'activate') this.#jobs.run('activate', () => activate(this.parts));
+      else await Promise.all([dropOldForms(this.parts, slots), this.#jobs.tidy()]);
     } catch (error) {
       log.error({ err: error }, 'cannot tell what became of the update');
       await journal.note({ reason: `cannot tell its outcome: ${reasonOf(error)}` });
@@ -86,7 +82,7 @@ export class Updater {
   /** Resolves when it has been looked for. Rejects as `Source.newest` and `Slots.inspect`: what was known of an update stays. */
   async check(call: Pick<CallContext, 'caller'> | undefined, channel = this.parts.config.channel): Promise<void> {
     const { journal } = this.parts;
-    await this.#free('check');
+    await this.#jobs.free('check');
     needSlots(this.parts, 'look for an update');
     const source = await this.parts.repository();
     if (!source)
@@ -95,11 +91,11 @@ export class Updater {
         reason: 'no repository is configured',
         rule: 'repository',
       });
-    await this.#free('check');
+    await this.#jobs.free('check');
     const { state, reason, rule } = journal.record;
     const by = call && { by: callerName(call.caller) };
     let fault: unknown;
-    await this.#run('check', async (signal) => {
+    await this.#jobs.run('check', async (signal) => {
       await journal.move('check', by);
       try {
         await this.#find(source, { channel, signal });
@@ -162,12 +158,12 @@ export class Updater {
     { downgrade, ...ordered }: Ordered & { readonly downgrade?: boolean },
     by: string,
   ): Promise<void> {
-    await this.#free('install');
+    await this.#jobs.free('install');
     needSlots(this.parts, 'install the image');
     const source = await sourceAt(this.uploads.pathOf(path));
-    await this.#free('install');
+    await this.#jobs.free('install');
     let fault: unknown;
-    await this.#run('install', async (signal) => {
+    await this.#jobs.run('install', async (signal) => {
       try {
         const found = await find(this.parts, source, { signal, ...(downgrade && { downgrade }) });
         if (typeof found === 'string')
@@ -187,13 +183,13 @@ export class Updater {
     const { journal } = this.parts;
     const verb = order === 'apply' ? 'install' : 'download';
     // It has only to be written down that it is staged, or found.
-    const ends = { download: 'staged', check: 'available', install: 'available' }[this.#job?.name ?? ''];
-    if (ends === journal.record.state) await this.#job?.done;
+    const ends = { download: 'staged', check: 'available', install: 'available' }[this.#jobs.running?.name ?? ''];
+    if (ends === journal.record.state) await this.#jobs.running?.done;
     await this.slots();
     await this.#again(verb);
     const { state, wanted } = journal.record;
     const going = state === 'downloading' || state === 'verifying';
-    if (!wanted || !(going || ['available', 'staged', 'waiting'].includes(state)) || (this.#job && !going))
+    if (!wanted || !(going || ['available', 'staged', 'waiting'].includes(state)) || (this.#jobs.running && !going))
       throw new CoreError('UPDATE_CONFLICT', { verb, state });
     if (order === 'download' && state !== 'available') throw new CoreError('UPDATE_CONFLICT', { verb, state });
     if (accept !== undefined) {
@@ -218,7 +214,7 @@ export class Updater {
   /** An update that is over is looked for once more: an operator tries it again. Throws as check(), and UPDATE_CONFLICT. */
   async #again(verb: string): Promise<void> {
     const { journal, config } = this.parts;
-    if (this.#job || !OVER.includes(journal.record.state)) return;
+    if (this.#jobs.running || !OVER.includes(journal.record.state)) return;
     if (config.url !== undefined) await this.check(undefined);
     const { state, reason = 'nothing was found' } = journal.record;
     if (!OVER.includes(state)) return;
@@ -229,9 +225,9 @@ export class Updater {
   async rollback(reason: string, by: string): Promise<void> {
     const { journal } = this.parts;
     const { state } = journal.record;
-    if (state === 'activating' || (this.#job && state !== 'probation' && !OVER.includes(state)))
+    if (state === 'activating' || (this.#jobs.running && state !== 'probation' && !OVER.includes(state)))
       throw new CoreError('UPDATE_CONFLICT', { verb: 'roll back', state });
-    await this.#stop(new Stopped(reason));
+    await this.#jobs.stop(new Stopped(reason));
     await rollBack(this.parts, reason, by);
   }
 
@@ -243,7 +239,7 @@ export class Updater {
     if (late && discard) throw new CoreError('UPDATE_CONFLICT', { verb: 'discard', state });
     // Before it is stopped: what is stopped would be taken up again for the order.
     const noted = journal.note({ hold, ...(!late && { order: undefined, anyway: undefined }) });
-    if (!late) await this.#stop(new Stopped(`held back: ${hold.reason}`));
+    if (!late) await this.#jobs.stop(new Stopped(`held back: ${hold.reason}`));
     await noted;
     if (discard && journal.can('discard')) {
       await journal.move('discard', {
@@ -252,7 +248,7 @@ export class Updater {
         anyway: undefined,
         reason: `discarded: ${hold.reason}`,
       });
-      await this.#tidy();
+      await this.#jobs.tidy();
     }
     this.wake();
   }
@@ -322,14 +318,14 @@ export class Updater {
   async #consider(): Promise<void> {
     const { journal, config, services } = this.parts;
     const { state, order, anyway = false } = journal.record;
-    if (this.#job || !STAGED.includes(state)) this.#consent.withdraw();
+    if (this.#jobs.running || !STAGED.includes(state)) this.#consent.withdraw();
     if (!services.slots) return;
-    if (state === 'downloading' && this.#job) {
+    if (state === 'downloading' && this.#jobs.running) {
       const no = firstNo('download', { ...(await this.facts()), fetch: undefined }, { by: 'operator', anyway });
-      if (no) this.#job.abort.abort(new Stopped(no.reason));
+      if (no) this.#jobs.running.abort.abort(new Stopped(no.reason));
       return;
     }
-    if (this.#job) return;
+    if (this.#jobs.running) return;
     if (state === 'available') {
       const wants =
         order !== undefined ? 'operator' : ['download', 'apply'].includes(config.automatic) ? 'device' : undefined;
@@ -348,7 +344,7 @@ export class Updater {
     const facts = await this.facts();
     const no = firstNo(act, facts, { by, anyway });
     // Others may have come first meanwhile.
-    if (this.#job || journal.record.state !== state) return;
+    if (this.#jobs.running || journal.record.state !== state) return;
     if (!no) {
       this.#consent.withdraw();
       return go();
@@ -382,23 +378,25 @@ export class Updater {
 
   #download(): void {
     const { journal } = this.parts;
-    void this.#run('download', async (signal) => {
-      const { wanted } = journal.record;
-      const image = wanted && (await keptImage(this.parts, wanted.image));
-      if (!wanted || !image)
-        return await journal.move('fail', { reason: 'its list is not there any more: check again' });
-      await journal.move('download');
-      const slots = needSlots(this.parts, 'download the update');
-      const { missing } = await slots.inspect(this.parts.folder);
-      this.#missing = missing;
-      const source = await this.#sourceOf(wanted.kind, wanted.source);
-      await fetchAll(this.parts, { source, compressed: this.#compressed, missing, signal });
-      await journal.move('downloaded');
-      await slots.stage(this.parts.folder, { signal, progress: ({ done, of }) => journal.progress(done, of) });
-      signal.throwIfAborted();
-      await sweep(blobsOf(this.parts), new Set());
-      await journal.move('staged', { ...(journal.record.order === 'download' && { order: undefined }) });
-    }).then(() => this.wake());
+    void this.#jobs
+      .run('download', async (signal) => {
+        const { wanted } = journal.record;
+        const image = wanted && (await keptImage(this.parts, wanted.image));
+        if (!wanted || !image)
+          return await journal.move('fail', { reason: 'its list is not there any more: check again' });
+        await journal.move('download');
+        const slots = needSlots(this.parts, 'download the update');
+        const { missing } = await slots.inspect(this.parts.folder);
+        this.#missing = missing;
+        const source = await this.#sourceOf(wanted.kind, wanted.source);
+        await fetchAll(this.parts, { source, compressed: this.#compressed, missing, signal });
+        await journal.move('downloaded');
+        await slots.stage(this.parts.folder, { signal, progress: ({ done, of }) => journal.progress(done, of) });
+        signal.throwIfAborted();
+        await sweep(blobsOf(this.parts), new Set());
+        await journal.move('staged', { ...(journal.record.order === 'download' && { order: undefined }) });
+      })
+      .then(() => this.wake());
   }
 
   async #sourceOf(kind: Source['kind'], path: string): Promise<Source> {
@@ -409,61 +407,7 @@ export class Updater {
   }
 
   #activate(): void {
-    void this.#run('activate', () => activate(this.parts));
-  }
-
-  /** Never rejects: what goes wrong is where the update ends. */
-  #run(name: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    if (this.#job) throw new CoreError('UPDATE_CONFLICT', { verb: name, state: this.parts.journal.record.state });
-    const abort = new AbortController();
-    const done = this.#tidied
-      .then(() => work(abort.signal))
-      .catch((error) => this.#failed(abort.signal.aborted ? abort.signal.reason : error))
-      .catch((err) => this.parts.log.error({ err }, 'cannot record how the update ended'))
-      .then(() => this.#tidy())
-      .finally(() => {
-        this.#job = undefined;
-      });
-    this.#job = { name, abort, done };
-    return done;
-  }
-
-  /** Nothing begins meanwhile. Never rejects. */
-  #tidy(): Promise<void> {
-    // The next start does it.
-    if (this.parts.scope.signal.aborted) return Promise.resolve();
-    this.#tidied = tidy(this.parts, this.uploads).catch((err) =>
-      this.parts.log.warn({ err }, 'cannot sweep what no update needs'),
-    );
-    return this.#tidied;
-  }
-
-  async #failed(error: unknown): Promise<void> {
-    const { journal, scope, log } = this.parts;
-    // The next start of the Core goes on.
-    if (scope.signal.aborted) return;
-    const reason = reasonOf(error);
-    if (error instanceof Stopped) {
-      if (journal.can(error.step)) await journal.move(error.step, { reason });
-      return;
-    }
-    log.warn({ err: error }, 'the update failed');
-    if (journal.can('fail'))
-      await journal.move('fail', { reason, order: undefined, anyway: undefined, flips: undefined });
-    else await journal.note({ reason });
-  }
-
-  async #stop(why: Stopped): Promise<void> {
-    this.#job?.abort.abort(why);
-    await this.#job?.done;
-  }
-
-  /** Throws UPDATE_CONFLICT while something is under way. */
-  async #free(verb: string): Promise<void> {
-    // A job in a final state has only to write its record.
-    if (OVER.includes(this.parts.journal.record.state)) await this.#job?.done;
-    const { state } = this.parts.journal.record;
-    if (this.#job || COMMITTED.includes(state)) throw new CoreError('UPDATE_CONFLICT', { verb, state });
+    void this.#jobs.run('activate', () => activate(this.parts));
   }
 
   async #measure(): Promise<void> {
@@ -494,7 +438,8 @@ export class Updater {
     const { log } = this.parts;
     const no = firstNo('check', await this.facts(), { by: 'device' });
     if (no) log.debug({ rule: no.rule.name }, 'it is not looked for an update now');
-    else if (!this.#job) await this.check(undefined).catch((err) => log.warn({ err }, 'cannot look for an update'));
+    else if (!this.#jobs.running)
+      await this.check(undefined).catch((err) => log.warn({ err }, 'cannot look for an update'));
     this.#plan();
   }
 }

@@ -4,6 +4,7 @@
  */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
 import { packageLater } from '@device-core/plugin-api/inside/lazy-package';
+import { propertiesOf } from '@device-core/plugin-api/inside/schema-reader';
 import { TimeLimit } from '@device-core/plugin-api/inside/time-limit';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
@@ -153,7 +154,7 @@ function flatten(map: object, prefix: string, into: Map<string, unknown>, isObje
 }
 
 function find(schema: JsonSchema, key: string, pointer: string): Found {
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const properties = propertiesOf(schema);
   if (Object.hasOwn(properties, key))
     return { pointer: `${pointer}/properties/${pointerOf(key)}`, schema: properties[key] };
   for (let dot = key.lastIndexOf('.'); dot > 0; dot = key.lastIndexOf('.', dot - 1)) {

@@ -3,6 +3,7 @@
  * `{ locked: ['network.**', { keys: 'display.brightness', reason: 'certified so' }] }`
  */
 import { CoreError } from '@device-core/plugin-api';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 
 export const LOCKS_FILE = 'locks.yaml';
@@ -32,7 +33,7 @@ export function parseLocks(text: string, file: string): Locks {
   const patterns = (content as { locked?: unknown } | null)?.locked ?? [];
   if (!Array.isArray(patterns)) fail('it must hold `locked`, a list of key patterns');
   const compiled = (patterns as unknown[]).map((entry) => {
-    const { keys: pattern, reason } = isMap(entry) ? entry : { keys: entry, reason: undefined };
+    const { keys: pattern, reason } = isObject(entry) ? entry : { keys: entry, reason: undefined };
     if (typeof pattern !== 'string' || !PATTERN.test(pattern)) fail(`"${String(pattern)}" is not a key pattern`);
     if (reason !== undefined && typeof reason !== 'string') fail(`the reason of ${String(pattern)} is not a text`);
     const text = pattern as string;
@@ -44,10 +45,6 @@ export function parseLocks(text: string, file: string): Locks {
     return { lock, expression: new RegExp(`^${source}$`) };
   });
   return { find: (key) => compiled.find(({ expression }) => expression.test(key))?.lock };
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function whereOf({ pattern, reason }: Lock): string {

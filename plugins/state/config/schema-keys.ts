@@ -1,4 +1,5 @@
 /** The keys that a schema tells of, each with the schema of its value. Pure. */
+import { isObject, isSecret, propertiesOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 
 export interface SchemaKey {
@@ -33,7 +34,7 @@ function collect(
   into: SchemaKey[],
   secret: boolean,
 ): void {
-  for (const [name, inner] of Object.entries(membersOf(part))) {
+  for (const [name, inner] of Object.entries(propertiesOf(part))) {
     if (into.length >= MOST_KEYS) return;
     const schema = isObject(inner) ? inner : {};
     const hidden = secret || isSecret(schema);
@@ -43,14 +44,10 @@ function collect(
   }
 }
 
-function membersOf({ properties }: JsonSchema): Readonly<Record<string, unknown>> {
-  return isObject(properties) ? properties : {};
-}
-
 /** Has it members that are listed, and no others? */
 function nests(schema: JsonSchema): boolean {
   const closed = schema.additionalProperties === undefined || schema.additionalProperties === false;
-  return closed && !('patternProperties' in schema) && Object.keys(membersOf(schema)).length > 0;
+  return closed && !('patternProperties' in schema) && Object.keys(propertiesOf(schema)).length > 0;
 }
 
 function alone(schema: JsonSchema, { $defs, definitions }: JsonSchema): JsonSchema {
@@ -58,18 +55,10 @@ function alone(schema: JsonSchema, { $defs, definitions }: JsonSchema): JsonSche
   return { ...schema, ...(isObject($defs) && { $defs }), ...(isObject(definitions) && { definitions }) };
 }
 
-export function isSecret({ secret, writeOnly, format }: JsonSchema): boolean {
-  return secret === true || writeOnly === true || format === 'password';
-}
-
 /** One secret within makes the whole value one: it is not taken apart. */
 function holdsSecret(schema: unknown, depth: number): boolean {
   if (!isObject(schema) || depth > 16) return false;
   if (isSecret(schema)) return true;
-  const inner = [...Object.values(membersOf(schema)), schema.items, schema.additionalProperties];
+  const inner = [...Object.values(propertiesOf(schema)), schema.items, schema.additionalProperties];
   return inner.some((one) => holdsSecret(one, depth + 1));
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,5 @@
 /** Three layers and who sees what (decisions D7): app overrides over device state over system defaults. */
-import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import type {
@@ -15,11 +15,13 @@ import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
 import { Described } from './described.ts';
 import { Folder } from './folder.ts';
 import { checkApp, checkKey, freezeCopy, isAppId, isBelow, valueFault } from './keys.ts';
-import { asLayer, below, type Layer, type Layered, type LayerValue, type Placed, rank } from './layers.ts';
-import { LOCKS_FILE, type Locks, lockedError, NO_LOCKS, parseLocks, whereOf } from './locks.ts';
+import { asLayer, below, type Layer, type Layered, type LayerValue, type Placed } from './layers.ts';
+import { LOCKS_FILE, lockedError, whereOf } from './locks.ts';
+import { LocksFile } from './locks-file.ts';
 import type { Problems } from './problems.ts';
 import { keysOf, type SchemaKey } from './schema-keys.ts';
 import { type Held, type Revisions, StateFile, type View } from './state-file.ts';
+import { Watches } from './watches.ts';
 
 export const CONFIG_FILE = 'config.yaml';
 
@@ -39,11 +41,6 @@ export interface StoreOptions {
   readonly onOverride?: (app: string, key: string, revision: number) => void;
 }
 
-interface Watch {
-  readonly app: string | undefined;
-  readonly listener: (change: ConfigChange) => void;
-}
-
 export class ConfigStore implements Config {
   readonly #options: StoreOptions;
   readonly #defaults: Folder;
@@ -58,10 +55,10 @@ export class ConfigStore implements Config {
     get: (key) => this.#described.default(key),
     keys: () => this.#described.keys(),
   };
-  readonly #watches = new Set<Watch>();
+  readonly #watches: Watches;
   readonly #revisions: Revisions;
   #device!: StateFile;
-  #locks: Locks = NO_LOCKS;
+  readonly #locks: LocksFile;
   #loaded = false;
 
   constructor(options: StoreOptions) {
@@ -69,6 +66,8 @@ export class ConfigStore implements Config {
     const { paths, problems, log } = options;
     this.#defaults = new Folder(paths.etc, { skip: [LOCKS_FILE], revisions: 'none', problems, log });
     this.#deviceFolder = new Folder(paths.var, { skip: [CONFIG_FILE], revisions: 'time', problems, log });
+    this.#locks = new LocksFile(join(paths.etc, LOCKS_FILE), problems, log);
+    this.#watches = new Watches((app, key) => this.#effective(app, key), log);
     let latest = 0;
     this.#revisions = {
       next: () => {
@@ -85,7 +84,7 @@ export class ConfigStore implements Config {
   async load(): Promise<void> {
     const { paths, problems, log } = this.#options;
     await mkdir(paths.var, { recursive: true });
-    await this.#loadLocks();
+    await this.#locks.load();
     await this.#defaults.load();
     await this.#deviceFolder.load();
     this.#device = await this.#open(join(paths.var, CONFIG_FILE), undefined);
@@ -208,9 +207,7 @@ export class ConfigStore implements Config {
   }
 
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable {
-    const watch = { app: scope.app, listener };
-    this.#watches.add(watch);
-    return { [Symbol.dispose]: () => void this.#watches.delete(watch) };
+    return this.#watches.add(scope.app, listener);
   }
 
   async describeApp(
@@ -258,7 +255,7 @@ export class ConfigStore implements Config {
     const now = seen();
     const keys = [...new Set([...former.keys(), ...now.keys()])];
     const changed = keys.filter((key) => former.has(key) !== now.has(key) || former.get(key) !== now.get(key));
-    this.#changed(changed, 'default', undefined);
+    this.#watches.changed(changed, 'default', undefined);
     return made;
   }
 
@@ -282,12 +279,12 @@ export class ConfigStore implements Config {
     const { paths } = this.#options;
     const folder = dirname(path);
     if (folder === paths.etc) {
-      await this.#loadLocks();
-      this.#changed(await this.#defaults.load(), 'default', undefined);
+      await this.#locks.load();
+      this.#watches.changed(await this.#defaults.load(), 'default', undefined);
     } else if (path === join(paths.var, CONFIG_FILE)) {
       await this.#device.reload();
     } else if (folder === paths.var) {
-      this.#changed(await this.#deviceFolder.load(), 'device', undefined);
+      this.#watches.changed(await this.#deviceFolder.load(), 'device', undefined);
     } else if (basename(path) === CONFIG_FILE) {
       await (await this.#appFile(basename(folder))).reload();
     }
@@ -295,9 +292,9 @@ export class ConfigStore implements Config {
 
   /** Reloads all files once, for changes from before the watches. */
   async reloadAll(): Promise<void> {
-    await this.#loadLocks();
-    this.#changed(await this.#defaults.load(), 'default', undefined);
-    this.#changed(await this.#deviceFolder.load(), 'device', undefined);
+    await this.#locks.load();
+    this.#watches.changed(await this.#defaults.load(), 'default', undefined);
+    this.#watches.changed(await this.#deviceFolder.load(), 'device', undefined);
     await this.#device.reload();
     for (const file of this.#opened.values()) await file.reload();
   }
@@ -368,44 +365,6 @@ export class ConfigStore implements Config {
     throw new CoreError('CONFIG_CONFLICT', { key, revision, expected, ...who, ...both });
   }
 
-  /** Tells everyone who sees a layer that keys of it changed, except where a higher layer hides them. */
-  #changed(keys: readonly string[], source: ConfigLayer, app: string | undefined): void {
-    for (const watch of this.#watches) {
-      if (app !== undefined && watch.app !== app) continue;
-      for (const key of keys) {
-        const entry = this.#effective(watch.app, key);
-        if (entry && rank(entry.source) > rank(source)) continue;
-        const { value, revision } = entry ?? { value: null, revision: 0 };
-        this.#tell(watch, { scope: scopeOf(watch.app), key, value, source: entry?.source ?? source, revision });
-      }
-    }
-  }
-
-  #tell(watch: Watch, change: ConfigChange): void {
-    try {
-      watch.listener(change);
-    } catch (error) {
-      this.#options.log.error({ key: change.key, err: error }, 'a watcher of the configuration failed');
-    }
-  }
-
-  async #loadLocks(): Promise<void> {
-    const file = join(this.#options.paths.etc, LOCKS_FILE);
-    const { problems, log } = this.#options;
-    try {
-      this.#locks = parseLocks(await readFile(file, 'utf8'), file);
-      problems.mended(file);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-        this.#locks = NO_LOCKS;
-        problems.mended(file);
-        return;
-      }
-      const message = `${reasonOf(error)}; the former locks stay`;
-      if (problems.fault(file, 'STATE_CORRUPT', message)) log.error({ file }, message);
-    }
-  }
-
   async #installed(): Promise<readonly string[]> {
     try {
       const entries = await readdir(join(this.#options.paths.var, 'apps'), { withFileTypes: true });
@@ -426,7 +385,7 @@ export class ConfigStore implements Config {
       (file) => {
         this.#opened.set(app, file);
         // Overrides that came with an app which was installed while running are news.
-        if (this.#loaded) this.#changed([...file.keys()], 'app', app);
+        if (this.#loaded) this.#watches.changed([...file.keys()], 'app', app);
       },
       () => this.#apps.delete(app),
     );
@@ -451,7 +410,7 @@ export class ConfigStore implements Config {
       },
       onChange: (keys) => {
         if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file, keys);
-        this.#changed(keys, app === undefined ? 'device' : 'app', app);
+        this.#watches.changed(keys, app === undefined ? 'device' : 'app', app);
         if (app === undefined) return;
         for (const key of keys) this.#options.onOverride?.(app, key, file.get(key)?.revision ?? 0);
       },
@@ -474,8 +433,4 @@ export class ConfigStore implements Config {
     if (misfits.size > 0) this.#misfits.set(app, misfits);
     else this.#misfits.delete(app);
   }
-}
-
-function scopeOf(app: string | undefined): ConfigScope {
-  return app === undefined ? {} : { app };
 }

@@ -1,4 +1,5 @@
 import { redact } from '@device-core/plugin-api/inside/redact';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 
 export const LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type Level = (typeof LEVELS)[number];
@@ -36,7 +37,8 @@ export function readEntry(line: string, app?: string): LogEntry {
   const said = app === undefined ? {} : { app };
   const { level, time, msg, plugin, app: about, ...others } = parse(line) ?? { level: 'info', msg: line };
   // An app's members stand below a separate one, so that they cannot pass for the Core's.
-  const rest = app !== undefined && isMap(others.fields) && Object.keys(others).length === 1 ? others.fields : others;
+  const rest =
+    app !== undefined && isObject(others.fields) && Object.keys(others).length === 1 ? others.fields : others;
   const name = typeof level === 'number' ? NUMBERS[level] : LEVELS.find((one) => one === level);
   const fields = app === undefined ? rest : (redact(rest) as typeof rest);
   return {
@@ -59,10 +61,6 @@ function parse(line: string): Record<string, unknown> | undefined {
   } catch {
     return undefined; // an app may print what only looks like JSON, and a power cut may end a line in its middle
   }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function clip(text: string, length: number): string {

@@ -1,4 +1,6 @@
 /** Check of a source's answer, which may come from any plugin's code. Pure. */
+
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import { CONSENT_LEVELS } from '@device-core/plugin-api/inside/services/telemetry';
 import type { MetricData, MetricInfo, MetricPoint } from '@device-core/plugin-api/telemetry';
 
@@ -28,12 +30,12 @@ const RESERVED: ReadonlySet<string> = new Set(['plugin', 'le']);
 /** Names, descriptions and labels, uncut, of the checked part of an answer. Throws the error of a getter in it. */
 export function textsIn(answer: unknown): readonly string[] {
   if (!Array.isArray(answer)) return [];
-  const metrics = answer.slice(0, MOST_METRICS).filter(isMap);
+  const metrics = answer.slice(0, MOST_METRICS).filter(isObject);
   const points = metrics.flatMap(({ points: list }) => (Array.isArray(list) ? list.slice(0, MOST_POINTS) : []));
-  const labels = points.slice(0, MOST_POINTS).map((point) => (isMap(point) ? point.labels : undefined));
+  const labels = points.slice(0, MOST_POINTS).map((point) => (isObject(point) ? point.labels : undefined));
   return [
     ...metrics.flatMap(({ name, unit, description, why }) => [name, unit, description, why]),
-    ...labels.flatMap((all) => (isMap(all) ? Object.entries(all).slice(0, MOST_LABELS).flat() : [])),
+    ...labels.flatMap((all) => (isObject(all) ? Object.entries(all).slice(0, MOST_LABELS).flat() : [])),
   ].filter((text) => typeof text === 'string');
 }
 
@@ -57,8 +59,8 @@ export function readMetrics(answer: unknown, look: Look = { shown: (text) => tex
   if (refused > 0) wrong.push(`more than ${MOST_METRICS} metrics`);
   let looked = 0;
   for (const one of answer.slice(0, MOST_METRICS) as readonly unknown[]) {
-    const info = isMap(one) ? readInfo(one, look) : 'it is no metric';
-    const list: unknown = isMap(one) ? one.points : undefined;
+    const info = isObject(one) ? readInfo(one, look) : 'it is no metric';
+    const list: unknown = isObject(one) ? one.points : undefined;
     if (typeof info === 'string' || !Array.isArray(list)) {
       refused++;
       wrong.push(typeof info === 'string' ? info : `${info.name} has no points`);
@@ -67,7 +69,7 @@ export function readMetrics(answer: unknown, look: Look = { shown: (text) => tex
     const points: MetricPoint[] = [];
     const left = MOST_POINTS - looked;
     for (const point of list.slice(0, left) as readonly unknown[]) {
-      const read = isMap(point) ? readPoint(point, info, look) : 'a point that is none';
+      const read = isObject(point) ? readPoint(point, info, look) : 'a point that is none';
       if (typeof read !== 'string') points.push(read);
       else {
         refused++;
@@ -130,7 +132,7 @@ function readPoint(
 }
 
 function readLabels(labels: unknown, look: Look): Readonly<Record<string, string>> | string {
-  if (!isMap(labels)) return 'labels that are none';
+  if (!isObject(labels)) return 'labels that are none';
   const entries = Object.entries(labels);
   if (entries.length > MOST_LABELS) return `more than ${MOST_LABELS} labels`;
   const names = new Set<string>();
@@ -149,8 +151,6 @@ function readLabels(labels: unknown, look: Look): Readonly<Record<string, string
 
 const told = (name: string, { shown }: Look) => JSON.stringify(shown(name).slice(0, 60));
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-const isMap = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const cut = (text: string, most: number) => (text.length > most ? text.slice(0, most).toWellFormed() : text);
 /** Without what would forge a line. */
 const line = (text: string, most: number) => cut(text.toWellFormed(), most).replace(/\p{Cc}/gu, ' ');

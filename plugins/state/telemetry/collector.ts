@@ -1,7 +1,6 @@
 /** The other side: a collector that speaks OTLP/HTTP. Only imported where something is sent. */
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { maybe, reasonOf, type Scope } from '@device-core/plugin-api';
+import { answerOf, textWithin } from '@device-core/plugin-api/inside/http-answer';
 import type { Sent } from '@device-core/plugin-api/inside/services/outbox';
 
 export interface Post {
@@ -51,19 +50,18 @@ async function exchange(
   reached: () => void,
 ): Promise<{ readonly sent: Sent; readonly rejected?: string }> {
   const bytes = Buffer.from(body);
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const fixed = { 'content-type': 'application/json', 'content-length': bytes.length, connection: 'close' };
   // No agent: one connection a minute is none that is kept. Redirects are not followed, for it was meant for one host.
-  const outgoing = request(url, { method: 'POST', headers: { ...headers, ...fixed }, agent: false, signal });
-  outgoing.once('response', resolve).on('error', reject);
-  // An unrequested answer 101 ends without a response and without an error.
-  outgoing.once('close', () => reject(new Error('it ended without an answer')));
-  outgoing.once('socket', (socket) => void (socket.connecting ? socket.once('connect', reached) : reached()));
-  outgoing.end(bytes);
-  const response = await promise;
-  const answer = await read(response);
-  outgoing.destroy(); // what it still has to say is not heard
+  const response = await answerOf(url, {
+    method: 'POST',
+    headers: { ...headers, ...fixed },
+    body: bytes,
+    agent: false,
+    signal,
+    reached,
+  });
+  const answer = (await textWithin(response, MOST_ANSWER)) ?? '';
+  response.destroy(); // what it still has to say is not heard
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) {
     const rejected = partial(answer);
@@ -79,18 +77,6 @@ async function exchange(
     return { sent: { outcome: 'later', reason: `${reason}, a redirect, which is not followed` } };
   if (MEND.has(status)) return { sent: { outcome: 'later', reason } };
   return { sent: { outcome: 'refused', reason } };
-}
-
-/** Reads a bounded number of bytes. */
-async function read(response: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    if (bytes > MOST_ANSWER) return '';
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** `Retry-After`: seconds, or a date. */

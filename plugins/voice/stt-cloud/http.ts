@@ -1,9 +1,10 @@
 /** `POST {base}/audio/transcriptions`: the whole command as a WAV file in a form. */
 import { randomUUID } from 'node:crypto';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { CoreError } from '@device-core/plugin-api';
 import { concatSamples, encodeWav } from '@device-core/plugin-api/audio';
+import { answerOf, textWithin } from '@device-core/plugin-api/inside/http-answer';
 import { type AudioFrame, CAPTURE_RATE, FRAME_MS } from '@device-core/plugin-api/services/audio';
 import type { SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
 import type { TraceContext } from '@device-core/plugin-api/tracing';
@@ -63,16 +64,8 @@ export class HttpEngine implements SttEngine, Disposable {
     };
     try {
       signal.throwIfAborted();
-      const request = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
-        const outgoing = request(this.#url, { method: 'POST', headers, agent: this.#agent, signal });
-        outgoing.once('response', resolve);
-        outgoing.once('error', reject);
-        // An answer 101 that nobody asked for ends without a response and without an error.
-        outgoing.once('close', () => reject(new Error('it ended without an answer')));
-        outgoing.end(body);
-      });
-      const answer = await read(response);
+      const response = await answerOf(this.#url, { method: 'POST', headers, body, agent: this.#agent, signal });
+      const answer = await textWithin(response, MOST_ANSWER);
       // Never the body: it may repeat what it was sent. A redirect is not followed, the sound was meant for one host.
       if (response.statusCode !== 200) throw this.#failed(`it answered ${response.statusCode}`);
       if (answer === undefined) throw this.#failed(`its answer exceeds ${MOST_ANSWER} bytes`);
@@ -97,17 +90,6 @@ export class HttpEngine implements SttEngine, Disposable {
   #failed(reason: string): CoreError {
     return new CoreError('SPEECH_FAILED', { engine: this.#parts.name, reason });
   }
-}
-
-async function read(response: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MOST_ANSWER) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function form(fields: Readonly<Record<string, string>>, wav: Uint8Array): { type: string; body: Uint8Array } {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { openLog } from '../../../kernel/boot/log.ts';
 import { HookRegistry } from '../../../kernel/hooks.ts';
-import { startScan } from '../../../plugin-api/inside/secrets-kit/scan.ts';
+import { startScan } from '../../../plugins/state/secrets/scan/scan.ts';
 import { alternate, type Measured, type Row, type RunOptions } from '../harness.ts';
 
 /** Writes one line a call, to nowhere; undefined: nobody taps hook log.line. */

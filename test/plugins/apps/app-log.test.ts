@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
-import { hideOutput } from '../../../plugin-api/inside/secrets-kit/hide-output.ts';
-import { TextScan } from '../../../plugin-api/inside/secrets-kit/text-scan.ts';
+import { hideOutput } from '../../../plugins/apps/shared/hide-output.ts';
 import { GuestLog } from '../../../plugins/apps/supervisor-process/guest-log.ts';
+import { TextScan } from '../../../plugins/state/secrets/scan/text-scan.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 
 type OutputStream = 'stdout' | 'stderr';

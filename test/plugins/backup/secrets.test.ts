@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { finishPending } from '@device-core/plugin-api/inside/pending-state';
-import { type SecretTransfer, secretTransfer } from '@device-core/plugin-api/inside/secrets-kit/transfer';
+import { type SecretTransfer, secretTransfer } from '@device-core/plugin-api/inside/services/secret-transfer';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { without } from '../../fixtures/debian.ts';
 import { start as startVault, TEXT } from '../../fixtures/secrets-device.ts';

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { differenceOf, parseImage } from '../../../plugin-api/inside/image.ts';
+import { treeAliases } from '../../../plugin-api/inside/tree.ts';
 import { Checkout } from '../../../plugins/life/maker/image/build/checkout.ts';
 import { buildImage } from '../../../plugins/life/maker/image/build/index.ts';
 import { tryStart } from '../../../plugins/life/maker/image/build/trial.ts';
@@ -36,8 +37,15 @@ suite('image build', () => {
     folders.delete('shared');
     const manifests = image.files.flatMap(({ path }) => /^manifests\/plugins\/.*\/(.*)\.yaml$/.exec(path)?.[1] ?? []);
     const safe = ['plugin-store', 'changes', 'logs', 'cli', 'display', 'render-soft', 'system-view', 'boot', 'systemd'];
-    assert.deepEqual([...folders].sort(), [...new Set([...Object.keys(image.plugins), ...safe])].sort());
+    const aliases = treeAliases(ROOT);
+    const listed = Object.keys(image.plugins).map((id) => aliases.get(id)?.plugin ?? id);
+    assert.deepEqual([...folders].sort(), [...new Set([...listed, ...safe])].sort());
     assert.deepEqual(manifests.sort(), [...folders].sort());
+  });
+
+  test('holds the names that no installed plugin may take, and the other names of its plugins', () => {
+    for (const name of ['reserved', 'aliases'])
+      assert.equal(text(`manifests/${name}.json`), readFileSync(join(ROOT, `manifests/${name}.json`), 'utf8'));
   });
 
   test('has no types, no links, no tools of developers, no loader, no cache, and no place of this machine', () => {

@@ -1,6 +1,7 @@
 /** Commands by their words: those made from operations, and programs. No list of them is written down anywhere. */
+import { commandOf, singular } from '@device-core/plugin-api/inside/command-words';
 import type { CliView } from '@device-core/plugin-api/services/operations';
-import { kebab, parametersOf } from './parameters.ts';
+import { parametersOf } from './parameters.ts';
 import type { ProgramPlace } from './programs.ts';
 import type { Method } from './table.ts';
 
@@ -35,7 +36,7 @@ export function operationCommands(methods: readonly Method[]): readonly Operatio
     method.views
       .filter(({ hide }) => hide !== true)
       .map((view): OperationCommand => {
-        const path = split(view.command ?? wordsOf(method.name));
+        const path = split(view.command ?? commandOf(method.name));
         const aliases = (view.aliases ?? []).map(split);
         return { kind: 'operation', path, aliases, summary: method.summary, method, view };
       }),
@@ -47,19 +48,6 @@ export function programCommands(places: readonly ProgramPlace[]): readonly Progr
     const { command, aliases = [], summary } = place;
     return { kind: 'program', path: split(command), aliases: aliases.map(split), summary, place };
   });
-}
-
-/** `bridge.resetEndpoint` -> `bridge reset-endpoint`, `plugins.list` -> `plugin list`. */
-function wordsOf(name: string): string {
-  const [noun = '', ...rest] = name.split('.').map(kebab);
-  return [singular(noun), ...rest].join(' ');
-}
-
-/** Singular of an English noun in its regular plural. */
-export function singular(noun: string): string {
-  if (/[^aeiou]ies$/.test(noun)) return `${noun.slice(0, -3)}y`;
-  if (/(ch|sh|x|ss)es$/.test(noun)) return noun.slice(0, -2);
-  return /[^siu]s$/.test(noun) && noun.length > 3 ? noun.slice(0, -1) : noun;
 }
 
 function split(words: string): readonly string[] {

@@ -1,5 +1,6 @@
 /** Candidates for the word that is being typed. All of them come from the commands there are and from what the Core answers. */
 
+import { choicesOf, itemsOf } from '@device-core/plugin-api/inside/schema-reader';
 import { Failure, type Program } from '@device-core/plugin-api/program';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
 import type { CoreClient } from './client.ts';
@@ -8,7 +9,7 @@ import { GLOBALS, type Globals, globalOption } from './globals.ts';
 import { programShape } from './help.ts';
 import { allCommands, type Looked } from './lookup.ts';
 import { shapeOf } from './operation.ts';
-import { choicesOf, type Parameter, placesOf } from './parameters.ts';
+import { type Parameter, placesOf } from './parameters.ts';
 import { dashed } from './parse.ts';
 import { loadProgram } from './programs.ts';
 import { openSession, type Session } from './session.ts';
@@ -112,9 +113,10 @@ function argumentsOf(places: readonly string[], parameters: readonly Parameter[]
 }
 
 function fixedValues(schema: JsonSchema): readonly string[] | undefined {
-  if (Array.isArray(schema.enum) || 'const' in schema) return choicesOf(schema).map(String);
+  const choices = choicesOf(schema);
+  if (choices) return choices.map(String);
   if (schema.type === 'boolean') return ['true', 'false'];
-  return schema.type === 'array' && schema.items ? fixedValues(schema.items as JsonSchema) : undefined;
+  return schema.type === 'array' ? fixedValues(itemsOf(schema)) : undefined;
 }
 
 /** Names that the Core knows for a param: from the operation that lists what the param names. */

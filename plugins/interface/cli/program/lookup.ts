@@ -3,10 +3,11 @@
  * what needs no Core.
  */
 
+import { singular } from '@device-core/plugin-api/inside/command-words';
 import { pause } from '@device-core/plugin-api/inside/program';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 import type { CoreClient } from './client.ts';
-import { Commands, type Found, operationCommands, programCommands, singular } from './commands.ts';
+import { Commands, type Found, operationCommands, programCommands } from './commands.ts';
 import { corePrograms, type ProgramPlace, treePlugins, treePrograms } from './programs.ts';
 import { nearest } from './suggest.ts';
 import { type Method, readTable } from './table.ts';

@@ -1,7 +1,8 @@
 /** The words behind a command as params. */
+import { kindOf } from '@device-core/plugin-api/inside/schema-reader';
 import { type Failure, usage } from '@device-core/plugin-api/program';
 import { GLOBALS } from './globals.ts';
-import { kindOf, type Parameter, placesOf } from './parameters.ts';
+import { type Parameter, placesOf } from './parameters.ts';
 import { nearest } from './suggest.ts';
 import { readWords, standardInput, typeName } from './values.ts';
 

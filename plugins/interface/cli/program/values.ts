@@ -1,15 +1,15 @@
 /** Words of the command line as values of their schemas. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { choicesOf, itemsOf, kindOf } from '@device-core/plugin-api/inside/schema-reader';
 import { usage } from '@device-core/plugin-api/program';
 import type { JsonSchema } from '@device-core/plugin-api/services/operations';
-import { choicesOf, kindOf } from './parameters.ts';
 
 /** Name of a schema in messages about a missing or wrong value. */
 export function typeName(schema: JsonSchema): string {
   switch (kindOf(schema)) {
     case 'array':
-      return `${typeName((schema.items ?? {}) as JsonSchema)}, may be repeated`;
+      return `${typeName(itemsOf(schema))}, may be repeated`;
     case 'boolean':
       return 'true or false';
     case 'bytes':
@@ -17,7 +17,7 @@ export function typeName(schema: JsonSchema): string {
     case 'text':
       return 'text, hex:..., @file, - or base64:...';
     case 'choice':
-      return choicesOf(schema).map(String).join(', ');
+      return (choicesOf(schema) ?? []).map(String).join(', ');
     case 'integer':
       return `a whole number${range(schema)}`;
     case 'number':
@@ -43,7 +43,7 @@ export async function readWords(words: readonly string[], schema: JsonSchema, wh
   const [first = ''] = words;
   if (kind === 'array') {
     if (words.length === 1 && /^(\[|@.|-$)/.test(first)) return readJson(first, what, Array.isArray, 'a JSON array');
-    const items = (schema.items ?? {}) as JsonSchema;
+    const items = itemsOf(schema);
     return Promise.all(words.map((word) => readWords([word], items, what)));
   }
   if (kind === 'object') return readObject(words, what);
@@ -67,9 +67,10 @@ async function readWord(word: string, schema: JsonSchema, what: string): Promise
       if (word !== 'true' && word !== 'false') throw wrong();
       return word === 'true';
     case 'choice': {
-      const found = choicesOf(schema).findIndex((choice) => String(choice) === word);
+      const choices = choicesOf(schema) ?? [];
+      const found = choices.findIndex((choice) => String(choice) === word);
       if (found < 0) throw usage(`${what} must be one of ${typeName(schema)}, not "${word}"`);
-      return choicesOf(schema)[found];
+      return choices[found];
     }
     case 'bytes':
       return (await readBytes(word, (text) => fromHex(text) ?? refuse(wrong))).toString('base64');

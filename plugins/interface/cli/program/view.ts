@@ -1,10 +1,10 @@
 /** The result of an operation as text, by its schema and its view. */
 
+import { itemsOf, kindOf, propertiesOf } from '@device-core/plugin-api/inside/schema-reader';
 import { cell, type ProgramCell } from '@device-core/plugin-api/program';
 import type { CliView, JsonSchema } from '@device-core/plugin-api/services/operations';
 import { hexLines } from './hex.ts';
 import { cut, type Output } from './output.ts';
-import { kindOf } from './parameters.ts';
 import { isNothing, isScalar, summary } from './summary.ts';
 import { evaluate, fill } from './template.ts';
 
@@ -39,14 +39,15 @@ export async function show(out: Output, { params, result, schema, view }: Shown)
       ? lists.filter((name, at) => !isNothing(members[name]) || (at === 0 && view.empty !== undefined))
       : lists;
   if (list === undefined) return showRecord(out, members, view, schema);
-  await showList(out, members[list] as readonly Members[], itemsOf(schema, list), view.columns, view);
+  await showList(out, members[list] as readonly Members[], itemsOf(memberSchema(schema, list)), view.columns, view);
   const rest = Object.fromEntries(Object.entries(members).filter(([name]) => name !== list && !others.includes(name)));
   const told = pruned(rest);
   if (Object.keys(told).length > 0) {
     await out.line('');
     await showLines(out, told, schema);
   }
-  for (const name of others) await section(out, name, members[name] as readonly Members[], itemsOf(schema, name));
+  for (const name of others)
+    await section(out, name, members[name] as readonly Members[], itemsOf(memberSchema(schema, name)));
 }
 
 function visible(result: Members, { hide }: CliView): Members {
@@ -58,9 +59,9 @@ function visible(result: Members, { hide }: CliView): Members {
 
 /** The name of the member that is bytes, by the schema. */
 export function bytesMember(schema: JsonSchema, members?: Members): string | undefined {
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
-  return Object.keys(properties).find(
-    (name) => ['bytes', 'text'].includes(kindOf(properties[name])) && (!members || typeof members[name] === 'string'),
+  return Object.keys(propertiesOf(schema)).find(
+    (name) =>
+      ['bytes', 'text'].includes(kindOf(memberSchema(schema, name))) && (!members || typeof members[name] === 'string'),
   );
 }
 
@@ -75,10 +76,6 @@ async function showBytes(out: Output, members: Members, name: string): Promise<v
 /** A list: of objects, or of anything where the member is empty. */
 function isList(value: unknown): boolean {
   return Array.isArray(value) && !value.some((item) => isScalar(item) || Array.isArray(item));
-}
-
-function itemsOf(schema: JsonSchema, name: string): JsonSchema {
-  return (memberSchema(schema, name).items ?? {}) as JsonSchema;
 }
 
 async function showList(
@@ -104,7 +101,7 @@ function columnOf(column: string | Column): Column {
 
 /** Every member that is somewhere: in the order of the schema, the simple ones first. */
 function columnsOf(rows: readonly Members[], items: JsonSchema): readonly Column[] {
-  const declared = Object.keys((items.properties ?? {}) as object);
+  const declared = Object.keys(propertiesOf(items));
   const names = [...new Set([...declared, ...rows.flatMap((row) => Object.keys(row))])].filter((name) =>
     rows.some((row) => !isNothing(row[name])),
   );
@@ -153,7 +150,7 @@ async function showLines(out: Output, own: Members, schema: JsonSchema): Promise
     await out.line(`${cell(name).padEnd(width)}${/^(state|status|link)$/.test(name) ? out.state(fitting) : fitting}`);
   }
   for (const [name, one] of Object.entries(own))
-    if (isList(one)) await section(out, name, one as readonly Members[], itemsOf(schema, name));
+    if (isList(one)) await section(out, name, one as readonly Members[], itemsOf(memberSchema(schema, name)));
 }
 
 /** By the titles of the columns; what does not hold is left out. */
@@ -163,7 +160,7 @@ function chosen(members: Members, columns: readonly Column[]): Members {
 }
 
 function memberSchema(schema: JsonSchema, name: string): JsonSchema {
-  return (schema.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name] ?? {};
+  return propertiesOf(schema)[name] ?? {};
 }
 
 async function section(out: Output, name: string, rows: readonly Members[], items: JsonSchema): Promise<void> {

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree } from '@device-core/plugin-api/inside/tree';
 import { usage } from '@device-core/plugin-api/program';
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
 /** Sources of events and callers are named after these. */
 const RESERVED: ReadonlySet<string> = new Set(['core', 'kernel', 'operator', 'plugin', 'app', 'anonymous']);
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const TREE = treeManifests(ROOT);
 
 /** The three forms in which a plugin's id stands in its files. The templates are written for the plugin `plugin-id`. */
 export class PluginNames {
@@ -32,7 +31,7 @@ export class PluginNames {
       throw usage(`"${id}" is not a plugin id: 1 to 40 small letters, digits and "-", the first a letter`);
     }
     if (RESERVED.has(id)) throw usage(`${id} is a name that the Core uses itself`);
-    if (TREE.has(id)) throw usage(`there is a plugin ${id} in the Core already`);
+    if (manifestInTree(ROOT, id) !== undefined) throw usage(`there is a plugin ${id} in the Core already`);
     if (SERVICES.has(id)) throw usage(`${id} is the id of a service of plugin-api; another plugin provides it`);
     return new PluginNames(id);
   }

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { maybe } from '@device-core/plugin-api';
+import { isObject } from '@device-core/plugin-api/inside/schema-reader';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
 
@@ -102,7 +103,7 @@ function changes(
   tell: (path: readonly string[]) => { readonly key: string; readonly at: SkuSpot | undefined },
 ): readonly Change[] {
   if (isDeepStrictEqual(from, to)) return [];
-  if (!isMap(from) || !isMap(to)) {
+  if (!isObject(from) || !isObject(to)) {
     const { key, at } = tell(path);
     return [change(key, from, to, at)];
   }
@@ -126,7 +127,3 @@ const spotIn = ({ set }: ResolvedSku, path: readonly string[]): SkuSpot | undefi
 /** One of the two is the beginning of the other: the value, or a map that it is in, is set there. */
 const begins = (path: readonly string[], other: readonly (string | number)[]): boolean =>
   path.every((part, index) => index >= other.length || other[index] === part);
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { maybe, nearest, type PluginManifest } from '@device-core/plugin-api';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeManifests } from '@device-core/plugin-api/inside/tree';
 import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { cell, defineProgram, EXIT, Failure, type ProgramOutput } from '@device-core/plugin-api/program';
 import { hidden } from './hidden.ts';
@@ -179,7 +179,7 @@ function serviceOf(resolved: ResolvedSku, id: string): ServiceFacts | undefined 
 }
 
 function absentOf(resolved: ResolvedSku, id: string): Absent | undefined {
-  const file = treeManifests(CHECKOUT).get(id);
+  const file = manifestInTree(CHECKOUT, id);
   if (file === undefined) return undefined;
   const { version, summary, provides = {}, requires = {} } = manifestIn(file);
   const there = providersOf(resolved);

@@ -1,5 +1,7 @@
 /** A value of a SKU by the name that people call it: `voice.order.vad`, `http.isolation`, `grants.com.example.app`, `auth`. */
 import { readFileSync } from 'node:fs';
+import type { PluginManifest } from '@device-core/plugin-api';
+import { isObject, memberAt } from '@device-core/plugin-api/inside/schema-reader';
 import type { SkuSpot } from '@device-core/plugin-api/inside/sku-family';
 import { parseYaml, type YamlPath } from '@device-core/plugin-api/inside/yaml';
 import type { ResolvedPlugin, ResolvedSku } from './resolved.ts';
@@ -86,16 +88,15 @@ function member(from: unknown, [key, ...rest]: readonly string[]): unknown {
   return member((from as Record<string, unknown>)[key], rest);
 }
 
-interface Schema {
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-}
-
 function descriptionOf({ file }: ResolvedPlugin, path: readonly string[]): string | undefined {
   if (file === undefined || path.length === 0) return undefined;
-  let schema = (parseYaml(readFileSync(file, 'utf8')).value as { readonly config?: Schema } | undefined)?.config;
-  for (const part of path) schema = schema?.properties?.[part];
-  return schema && (schema.description ?? '').replaceAll(/\s+/g, ' ').trim();
+  const manifest = parseYaml(readFileSync(file, 'utf8')).value as Pick<PluginManifest, 'config'> | undefined;
+  const schema = memberAt(manifest?.config, path);
+  return isObject(schema)
+    ? String(schema.description ?? '')
+        .replaceAll(/\s+/g, ' ')
+        .trim()
+    : undefined;
 }
 
 /** Every name that a value of the SKU has: for whoever mistypes one, and for completion. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { flatSkuText, readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
-import { treeManifests } from '@device-core/plugin-api/inside/tree';
+import { manifestInTree, treeManifests } from '@device-core/plugin-api/inside/tree';
 import { parseYaml } from '@device-core/plugin-api/inside/yaml';
 import { EXIT, Failure, usage } from '@device-core/plugin-api/program';
 
@@ -44,7 +44,7 @@ export async function skuForService(file: string, service: string | undefined, c
   const manifests = treeManifests(checkout);
   const texts = new Map<string, string>();
   for (const id of Object.keys(sku.plugins)) {
-    const manifest = manifests.get(id);
+    const manifest = manifestInTree(checkout, id, manifests);
     if (manifest !== undefined) texts.set(id, await readFile(manifest, 'utf8'));
   }
   const reachesOut = (id: string) => {

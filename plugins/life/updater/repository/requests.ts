@@ -1,7 +1,8 @@
 /** Files of a web server that nobody trusts: each answer is bounded in bytes, in pace and in where it may lead. */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import { CoreError, type Scope } from '@device-core/plugin-api';
+import { answerOf } from '@device-core/plugin-api/inside/http-answer';
 
 export interface RequestOptions {
   readonly url: string;
@@ -129,24 +130,7 @@ export class Requests implements Disposable {
       ...(from > 0 && { range: `bytes=${from}-` }),
       ...(url.username !== '' && { authorization: basic(url) }),
     };
-    return this.#timed(signal, (ended) => {
-      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-      const outgoing = (secure ? httpsRequest : httpRequest)(url, {
-        agent: this.#agent(secure),
-        headers,
-        signal: ended,
-      });
-      outgoing.once('response', (answer) => {
-        // Whatever happens to it is heard by who reads it; in between nobody may be missing.
-        answer.on('error', () => undefined);
-        resolve(answer);
-      });
-      outgoing.once('error', reject);
-      // An answer 101 that nobody asked for ends without a response and without an error.
-      outgoing.once('close', () => reject(new Error('it ended without an answer')));
-      outgoing.end();
-      return promise;
-    });
+    return this.#timed(signal, (ended) => answerOf(url, { headers, agent: this.#agent(secure), signal: ended }));
   }
 
   async #body(

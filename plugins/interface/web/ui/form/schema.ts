@@ -3,17 +3,13 @@
  * only never makes one of another type than the schema says. A schema that is not understood is edited as JSON.
  */
 
-export type Schema = Readonly<Record<string, unknown>>;
+import { choicesOf, isObject, isSecret, type Member, membersOf, resolved, type Schema } from '../shared/schema.ts';
+
+export { isObject, isSecret, type Member, resolved, type Schema } from '../shared/schema.ts';
 
 export interface Option {
   readonly value: unknown;
   readonly label: string;
-}
-
-export interface Member {
-  readonly name: string;
-  readonly schema: Schema;
-  readonly required: boolean;
 }
 
 export type Control =
@@ -30,30 +26,6 @@ const DEPTH = 5;
 /** A group of more members is no form that anybody reads. */
 const MEMBERS = 100;
 const LONG_TEXT = 200;
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Follows `$ref` within the whole schema. Words beside it, as a description, stay. */
-export function resolved(schema: unknown, root: Schema): Schema {
-  let found: Schema = isObject(schema) ? schema : {};
-  for (let turn = 0; typeof found.$ref === 'string' && turn < 8; turn++) {
-    const { $ref, ...beside } = found;
-    let at: unknown = root;
-    for (const name of ($ref as string).split('/').slice(1)) at = isObject(at) ? at[unescaped(name)] : undefined;
-    if (!isObject(at)) return beside;
-    found = { ...at, ...beside };
-  }
-  return found;
-}
-
-const unescaped = (name: string): string => {
-  try {
-    return decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~');
-  } catch {
-    return name;
-  }
-};
 
 /** The control for a value by this schema. A value that does not fit the control is shown as the JSON that it is. */
 export function controlOf(schema: Schema, root: Schema, value: unknown, depth = 0): Control {
@@ -92,23 +64,10 @@ function byType(schema: Schema, root: Schema, depth: number): Control {
   return { kind: 'json' };
 }
 
-/** A value that is written and never shown. */
-export const isSecret = ({ secret, writeOnly, format }: Schema): boolean =>
-  secret === true || writeOnly === true || format === 'password';
-
-function membersOf({ properties, required }: Schema): readonly Member[] {
-  const must = Array.isArray(required) ? required : [];
-  return Object.entries(isObject(properties) ? properties : {}).map(([name, schema]) => ({
-    name,
-    schema: isObject(schema) ? schema : {},
-    required: must.includes(name),
-  }));
-}
-
 /** `enum`, `const`, or a choice of such. */
 function optionsOf(schema: Schema, root: Schema): readonly Option[] | undefined {
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => ({ value, label: labelOf(value) }));
-  if ('const' in schema) return [{ value: schema.const, label: labelOf(schema.const) }];
+  const choices = choicesOf(schema);
+  if (choices) return choices.map((value) => ({ value, label: labelOf(value) }));
   const branches = schema.oneOf ?? schema.anyOf;
   if (!Array.isArray(branches) || branches.length === 0) return undefined;
   const options: Option[] = [];

@@ -53,7 +53,8 @@ export function contentsOf(checkout: Checkout, { sku, text, plugins }: BuiltSku)
   const rooms = new Set(named.flatMap((name) => /^plugins\/[^/]+\/shared(?=\/)/.exec(name) ?? []));
   for (const room of rooms) addTree(room, (path) => path);
   for (const path of checkout.files('manifests/schema', () => false)) contents.set(path, checkout.content(path));
-  contents.set('manifests/skus/safe-mode.yaml', checkout.content('manifests/skus/safe-mode.yaml'));
+  for (const path of ['skus/safe-mode.yaml', 'aliases.json', 'reserved.json'].map((name) => `manifests/${name}`))
+    contents.set(path, checkout.content(path));
   put(skuPlace(sku.id), text);
   put('package.json', packageOf(checkout));
   contents.set('LICENSE', checkout.content('LICENSE'));

@@ -1,24 +1,8 @@
 /** Answers of the Core about apps, as far as the page uses it. Times are milliseconds since the Unix epoch. */
+import type { AppState, AppStatus } from '@device-core/plugin-api/services/apps';
 import type { Answers } from '../../core/answers.ts';
 
-export interface AppStatus {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly title: string;
-  readonly state: AppState;
-  readonly reason?: string;
-  readonly complaint?: string;
-  readonly since: number;
-  readonly pid?: number;
-  readonly restarts: number;
-  readonly lastEnd?: { readonly reason: string; readonly at: number; readonly count: number };
-  readonly capabilities: readonly string[];
-  readonly denied: readonly { readonly capability: string; readonly hint: string; readonly why?: string }[];
-  readonly leftOut: readonly { readonly part: string; readonly reason: string; readonly hint?: string }[];
-  readonly health?: { readonly status: string; readonly message?: string; readonly at: number };
-}
-export type AppState = Answers['apps.list']['apps'][number]['state'];
+export type { AppState, AppStatus };
 
 /** A capability that an app asks for, and what is decided about it. */
 export interface Ask {

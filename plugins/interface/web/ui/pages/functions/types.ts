@@ -1,6 +1,8 @@
 /** Type strings of functions (`string int number bool object array bytes any`, each with an optional `?`) as JSON Schema, for the form. */
 
-export type Schema = Readonly<Record<string, unknown>>;
+import type { Schema } from '../../shared/schema.ts';
+
+export type { Schema };
 
 const SCHEMAS: Readonly<Record<string, Schema>> = {
   string: { type: 'string' },

@@ -2,8 +2,9 @@
  * The command line of devicectl for a call, made from the table as devicectl itself makes its commands from it
  * (docs/reference/devicectl.md). A test runs what is made here through the parser of devicectl.
  */
+import { commandOf, kebab } from '../../shared/command-words.ts';
+import { choicesOf, isWord, kindOf, propertiesOf, requiredOf, type Schema } from '../../shared/schema.ts';
 import { canBeWord, safeJson } from './shell.ts';
-import type { Schema } from './types.ts';
 
 /** `x-cli` of the OpenRPC document. */
 export interface CliView {
@@ -30,7 +31,7 @@ export function wordsOf(
     if (view.hide === true) continue;
     const command = view.command ?? commandOf(method.name);
     // A program has params of its own; one that is in the place of an operation without any needs none.
-    if (taken.has(command) && Object.keys((method.params.properties ?? {}) as object).length > 0) continue;
+    if (taken.has(command) && Object.keys(propertiesOf(method.params)).length > 0) continue;
     const words = argumentsOf(method.params, view, values);
     if (words !== undefined) return [...command.split(' '), ...words];
   }
@@ -38,8 +39,8 @@ export function wordsOf(
 }
 
 function argumentsOf(params: Schema, view: CliView, values: Values): readonly string[] | undefined {
-  const properties = (params.properties ?? {}) as Readonly<Record<string, Schema>>;
-  const required = (params.required ?? []) as readonly string[];
+  const properties = propertiesOf(params);
+  const required = requiredOf(params);
   const given = view.given ?? {};
   const hidden: readonly string[] = Array.isArray(view.hide) ? view.hide : [];
   // Members that the command adds by itself must equal the given values.
@@ -93,8 +94,7 @@ function wordOf(schema: Schema, value: unknown): string | undefined {
 function textOf(schema: Schema, value: unknown): string | undefined {
   switch (kindOf(schema)) {
     case 'choice': {
-      const choices = Array.isArray(schema.enum) ? schema.enum : [schema.const];
-      const first = choices.find((one) => String(one) === String(value));
+      const first = choicesOf(schema)?.find((one) => String(one) === String(value));
       return same(first, value) ? String(value) : undefined;
     }
     case 'integer':
@@ -114,37 +114,6 @@ function textOf(schema: Schema, value: unknown): string | undefined {
     default:
       return safeJson(value);
   }
-}
-
-/** `bridge.resetEndpoint` -> `bridge reset-endpoint`, `plugins.list` -> `plugin list`. */
-export function commandOf(name: string): string {
-  const [noun = '', ...rest] = name.split('.').map(kebab);
-  return [singular(noun), ...rest].join(' ');
-}
-
-function singular(noun: string): string {
-  if (/[^aeiou]ies$/.test(noun)) return `${noun.slice(0, -3)}y`;
-  if (/(ch|sh|x|ss)es$/.test(noun)) return noun.slice(0, -2);
-  return /[^siu]s$/.test(noun) && noun.length > 3 ? noun.slice(0, -1) : noun;
-}
-
-const kebab = (name: string): string =>
-  name
-    .replace(/([a-z0-9])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, (_, a = '', b = '', c = '') => (c ? `${c}-` : `${a}-${b}`))
-    .replaceAll('_', '-')
-    .toLowerCase();
-
-const isWord = (schema: Schema | undefined): boolean =>
-  schema !== undefined && ['string', 'integer', 'number', 'choice'].includes(kindOf(schema));
-
-function kindOf(schema: Schema): string {
-  if (Array.isArray(schema.enum) || 'const' in schema) return 'choice';
-  const type = [schema.type].flat().find((one) => one !== 'null');
-  if (type === 'string' && schema.contentEncoding === 'base64')
-    return String(schema.contentMediaType ?? '').startsWith('text/') ? 'text' : 'bytes';
-  return ['array', 'boolean', 'integer', 'number', 'object', 'string'].includes(type as string)
-    ? (type as string)
-    : 'json';
 }
 
 const same = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);

@@ -1,38 +1,17 @@
 /** Items of `sim.watch`, as far as the page shows them. */
+import type {
+  BridgeView,
+  SimulatedEndpoint,
+  SimulatedLine,
+} from '@device-core/plugin-api/inside/services/bridge-simulator';
+import type { NetworkState } from '@device-core/plugin-api/services/network';
+import type { PowerState } from '@device-core/plugin-api/services/power';
 import { numberText } from '../../core/format.ts';
 import { text } from './text.ts';
 
-export interface Line {
-  readonly direction: 'in' | 'out' | 'open-drain';
-  readonly level: 0 | 1;
-  readonly outside: 0 | 1 | null;
-}
-export interface Chip {
-  readonly address: number;
-  readonly kind: string;
-  readonly there: boolean;
-  readonly senses?: Readonly<Record<string, unknown>>;
-}
-export interface Endpoint {
-  readonly label: string;
-  readonly class: string;
-  readonly slowMs: number;
-  readonly there: boolean;
-  readonly lines?: readonly Line[];
-  readonly chips?: readonly Chip[];
-  readonly stuck?: number | null;
-  readonly broken?: boolean;
-}
-export interface Bridge {
-  readonly board: string;
-  readonly faults: Readonly<Record<string, number>>;
-  readonly silent: boolean;
-  readonly muted: boolean;
-  readonly crashesIn: number | null;
-  readonly diesIn: number | null;
-  readonly major: number;
-  readonly endpoints: readonly Endpoint[];
-}
+export type Bridge = BridgeView;
+export type Endpoint = SimulatedEndpoint;
+export type Line = SimulatedLine;
 export interface Stage {
   readonly recording?: { readonly name: string; readonly steps: number; readonly full: boolean };
   readonly playing?: { readonly name: string; readonly step: number; readonly of: number };
@@ -43,16 +22,8 @@ export interface Stage {
     readonly reason?: string;
   };
 }
-export interface Network {
-  readonly state: 'online' | 'local' | 'offline';
-  readonly type?: string;
-  readonly metered?: boolean;
-}
-export interface Power {
-  readonly source: 'mains' | 'battery';
-  readonly level?: number;
-  readonly state?: string;
-}
+export type Network = Partial<NetworkState> & Pick<NetworkState, 'state'>;
+export type Power = Partial<PowerState> & Pick<PowerState, 'source'>;
 export interface State {
   readonly bridge?: Bridge;
   readonly network?: Network;

@@ -1,1 +1,0 @@
-export { setSecret as program } from '@device-core/plugin-api/inside/secrets-kit/ask';
