@@ -31,7 +31,16 @@ class FakeAlarms {
     const { kind = 'alarm', time, date, days, seconds, text } = request;
     const at = Date.parse(`${date ?? '2026-12-01'}T${time ?? '00:00'}+01:00`);
     const next = seconds === undefined ? at : NOW + seconds * 1_000;
-    return { id: 'a', kind, on: true, next, kept: true, ...(time && { time }), ...(days && { days }), ...(text && { text }) };
+    return {
+      id: 'a',
+      kind,
+      on: true,
+      next,
+      kept: true,
+      ...(time && { time }),
+      ...(days && { days }),
+      ...(text && { text }),
+    };
   }
   async change(): Promise<never> {
     throw new Error('not part of this test');
@@ -83,7 +92,11 @@ const SENTENCES: Readonly<Record<string, readonly (readonly [text: string, asked
     ['wake me at 7:05 am', alarm('07:05')],
     ['wake me tomorrow morning at half past six', alarm('06:30', TOMORROW)],
     ['wake me up in twenty minutes', { kind: 'alarm', seconds: 1_200 }],
-    ['set an alarm for 6:30 on weekdays', alarm('06:30', { days: WORK }), 'Alarm for six thirty in the morning, on weekdays.'],
+    [
+      'set an alarm for 6:30 on weekdays',
+      alarm('06:30', { days: WORK }),
+      'Alarm for six thirty in the morning, on weekdays.',
+    ],
     ['set an alarm for 8 every day', alarm('08:00', { days: ALL })],
     ['set an alarm for nine every saturday', alarm('09:00', { days: ['sat'] })],
     ['alarm at half past seven tomorrow', alarm('07:30', TOMORROW)],
@@ -109,7 +122,10 @@ const SENTENCES: Readonly<Record<string, readonly (readonly [text: string, asked
     ['remind me tomorrow at nine about the dentist', reminder('09:00', 'the dentist', TOMORROW)],
     ['remind me tomorrow at four to call home', reminder('16:00', 'call home', TOMORROW)],
     ['remind me in ten minutes to turn off the oven', { kind: 'reminder', seconds: 600, text: 'turn off the oven' }],
-    ['remind me to turn off the oven in an hour and a half', { kind: 'reminder', seconds: 5_400, text: 'turn off the oven' }],
+    [
+      'remind me to turn off the oven in an hour and a half',
+      { kind: 'reminder', seconds: 5_400, text: 'turn off the oven' },
+    ],
     ['remind me in ten minutes', { kind: 'reminder', seconds: 600 }, 'Reminder in ten minutes.'],
   ],
   de: [
@@ -120,12 +136,20 @@ const SENTENCES: Readonly<Record<string, readonly (readonly [text: string, asked
     ['weck mich morgen früh um sechs', alarm('06:00', TOMORROW)],
     ['weck mich in 20 Minuten', { kind: 'alarm', seconds: 1_200 }],
     ['stell einen Wecker auf 6:30 Uhr', alarm('18:30')],
-    ['stell den Wecker werktags auf sechs Uhr dreißig', alarm('06:30', { days: WORK }), 'Wecker werktags um sechs Uhr dreißig.'],
+    [
+      'stell den Wecker werktags auf sechs Uhr dreißig',
+      alarm('06:30', { days: WORK }),
+      'Wecker werktags um sechs Uhr dreißig.',
+    ],
     ['stell einen wecker auf viertel vor sieben abends', alarm('18:45')],
     ['wecker um 19 uhr', alarm('19:00')],
     ['erinnere mich um fünf an den Termin', reminder('17:00', 'den termin')],
     ['erinnere mich um fünf daran die Pflanzen zu gießen', reminder('17:00', 'die pflanzen zu gießen')],
-    ['erinnere mich in zehn Minuten an den Ofen', { kind: 'reminder', seconds: 600, text: 'den ofen' }, 'Erinnerung in zehn Minuten.'],
+    [
+      'erinnere mich in zehn Minuten an den Ofen',
+      { kind: 'reminder', seconds: 600, text: 'den ofen' },
+      'Erinnerung in zehn Minuten.',
+    ],
     ['erinnere mich in einer Stunde', { kind: 'reminder', seconds: 3_600 }],
     ['erinnere mich am Freitag um 9 an den Müll', reminder('09:00', 'den müll', { date: '2026-12-04' })],
   ],
@@ -135,13 +159,17 @@ const SENTENCES: Readonly<Record<string, readonly (readonly [text: string, asked
     ['réveille-moi à 7h00', alarm('07:00')],
     ['réveille-moi à 7:05', alarm('07:05')],
     ['réveille-moi dans vingt minutes', { kind: 'alarm', seconds: 1_200 }],
-    ['mets une alarme à six heures et demie en semaine', alarm('06:30', { days: WORK }), 'Alarme en semaine à six heures trente.'],
+    [
+      'mets une alarme à six heures et demie en semaine',
+      alarm('06:30', { days: WORK }),
+      'Alarme en semaine à six heures trente.',
+    ],
     ['mets un réveil à huit heures moins le quart du matin', alarm('07:45')],
     ['mets une alarme pour midi', alarm('12:00')],
     ['mets une alarme ce soir à dix heures', alarm('22:00', { date: '2026-11-30' })],
     ["rappelle-moi à cinq heures d'arroser les plantes", reminder('17:00', 'arroser les plantes')],
     ['rappelle-moi à 17 heures de sortir', reminder('17:00', 'sortir')],
-    ["rappelle-moi de sortir dans une demi-heure", { kind: 'reminder', seconds: 1_800, text: 'sortir' }],
+    ['rappelle-moi de sortir dans une demi-heure', { kind: 'reminder', seconds: 1_800, text: 'sortir' }],
   ],
 };
 
@@ -186,7 +214,11 @@ suite('alarms by what people say', () => {
     await using started = await startWith(new FakeAlarms());
     for (const [text, language, intent] of OTHERS) {
       const match = await started.match(text, language);
-      assert.equal(match.outcome === 'plan' ? match.plan.intent : undefined, intent, `${text}: ${JSON.stringify(match)}`);
+      assert.equal(
+        match.outcome === 'plan' ? match.plan.intent : undefined,
+        intent,
+        `${text}: ${JSON.stringify(match)}`,
+      );
     }
   });
 
@@ -195,22 +227,45 @@ suite('alarms by what people say', () => {
     await using started = await startWith(service);
     assert.equal((await said(started, 'which alarms do I have')).say, 'No alarm is set.');
     service.known = [
-      { id: '1', kind: 'reminder', time: '17:00', text: 'water the plants', on: true, next: Date.parse('2026-11-30T17:00+01:00') },
-      { id: '2', kind: 'alarm', time: '09:05', days: ['sat', 'sun'], on: true, next: Date.parse('2026-12-05T09:05+01:00') },
+      {
+        id: '1',
+        kind: 'reminder',
+        time: '17:00',
+        text: 'water the plants',
+        on: true,
+        next: Date.parse('2026-11-30T17:00+01:00'),
+      },
+      {
+        id: '2',
+        kind: 'alarm',
+        time: '09:05',
+        days: ['sat', 'sun'],
+        on: true,
+        next: Date.parse('2026-12-05T09:05+01:00'),
+      },
       { id: '3', kind: 'alarm', time: '09:05', on: false },
     ];
     assert.equal(
       (await said(started, 'what are my alarms')).say,
       "Reminder for five o'clock in the afternoon, today: water the plants and alarm for nine oh five in the morning, at weekends.",
     );
-    assert.match((await said(started, 'wann klingelt mein wecker', 'de')).say ?? '', /heute um siebzehn Uhr: water the plants und Wecker am Wochenende um neun Uhr fünf/);
+    assert.match(
+      (await said(started, 'wann klingelt mein wecker', 'de')).say ?? '',
+      /heute um siebzehn Uhr: water the plants und Wecker am Wochenende um neun Uhr fünf/,
+    );
   });
 
   test('one alarm is cancelled; of several the person says which, by its time or all', async () => {
     const service = new FakeAlarms();
     await using started = await startWith(service);
     assert.equal((await said(started, 'cancel my alarm')).say, 'There is no such alarm.');
-    const seven: Alarm = { id: '7', kind: 'alarm', time: '07:00', on: true, next: Date.parse('2026-12-01T07:00+01:00') };
+    const seven: Alarm = {
+      id: '7',
+      kind: 'alarm',
+      time: '07:00',
+      on: true,
+      next: Date.parse('2026-12-01T07:00+01:00'),
+    };
     service.known = [seven];
     assert.equal((await said(started, 'cancel my alarm')).say, 'The alarm is cancelled.');
     service.known = [seven, { ...seven, id: '8', time: '08:00', next: Date.parse('2026-12-01T08:00+01:00') }];
@@ -249,7 +304,11 @@ suite('alarms by what people say', () => {
     await using started = await startWith(service);
     service.refuses = new CoreError('PARAMS_INVALID', { where: 'date', reason: 'it has passed' });
     assert.equal((await said(started, 'set an alarm for 9 am today')).say, 'That time has passed.');
-    service.refuses = new CoreError('QUEUE_FULL', { what: 'an alarm', reason: 'there are 50 already', retryAfterMs: 1 });
+    service.refuses = new CoreError('QUEUE_FULL', {
+      what: 'an alarm',
+      reason: 'there are 50 already',
+      retryAfterMs: 1,
+    });
     assert.equal((await said(started, 'wake me at seven')).say, 'There are zero alarms already.');
   });
 
