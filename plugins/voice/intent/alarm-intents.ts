@@ -138,6 +138,11 @@ export function addAlarms(device: DeviceIntents, scope: Scope, alarms: Alarms): 
     wake: set('wake'),
     'alarm-set': set('alarm'),
     'reminder-set': set('reminder'),
+    'alarm-drop': async ({ slots }, texts) =>
+      (await cancelAlarms(alarms, slots, texts, now())) ?? {
+        say: texts.say.alarms.cancelled(0),
+        result: { cancelled: 0 },
+      },
     'alarm-list': async (_, { say }) => {
       const { alarms: all, zone } = await alarms.state();
       const on = all.filter(({ next }) => next !== undefined);

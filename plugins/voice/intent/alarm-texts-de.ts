@@ -24,6 +24,7 @@ export const GERMAN_ALARMS: AlarmTexts = {
     late: '<clock> [{parts:part}] [([am] {day_names:day}|{every:days})]',
     when: '((um|auf|für) <late>|[für] <first>)',
     alarm: '[(einen|den|meinen|noch einen)] [neuen] wecker',
+    kind: '({kinds:kind}|{reminders:kind})',
     drop: '(lösch|lösche|stopp|stoppe|beende|entferne)',
     owned: '[(den|die|das|meinen|meine)]',
   },
@@ -59,13 +60,8 @@ export const GERMAN_ALARMS: AlarmTexts = {
       ['jedes wochenende', 'weekends'],
       ...names.flatMap(([name, day]) => [[`jeden ${name}`, day] as const, [`${name}s`, day] as const]),
     ),
-    kinds: values(
-      ['wecker', 'alarm'],
-      ['alarm', 'alarm'],
-      ['alarme', 'alarm'],
-      ['erinnerung', 'reminder'],
-      ['erinnerungen', 'reminder'],
-    ),
+    kinds: values(['wecker', 'alarm'], ['alarm', 'alarm'], ['alarme', 'alarm']),
+    reminders: values(['erinnerung', 'reminder'], ['erinnerungen', 'reminder']),
     all_words: values(['alle', true], ['alle meine', true]),
   },
   intents: {
@@ -99,9 +95,16 @@ export const GERMAN_ALARMS: AlarmTexts = {
       title: 'Wecker löschen',
       sentences: [
         '<drop> [{all_words:all}] <owned> {kinds:kind}',
-        '<drop> <owned> {kinds:kind} um <clock> [{parts:part}]',
         '[{all_words:all}] <owned> {kinds:kind} (löschen|stoppen|beenden|ausschalten|aus)',
         '(schalt|schalte|mach) [{all_words:all}] <owned> {kinds:kind} aus',
+      ],
+    },
+    'alarm-drop': {
+      title: 'Wecker oder Erinnerung löschen',
+      sentences: [
+        '<drop> [{all_words:all}] <owned> {reminders:kind}',
+        '[{all_words:all}] <owned> {reminders:kind} löschen',
+        '<drop> <owned> <kind> um <clock> [{parts:part}]',
       ],
     },
     snooze: {

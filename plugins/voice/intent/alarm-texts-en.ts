@@ -23,6 +23,7 @@ export const ENGLISH_ALARMS: AlarmTexts = {
       '([on] {day_names:day} {day_parts:part} (at|for|by) <clock>|([on] {day_names:day}|{every:days}) (at|for|by) <clock> [{parts:part}])',
     late: '(<clock> [{parts:part}] [([on] {day_names:day}|{every:days})]|<clock> [on] {day_names:day} {day_parts:part})',
     when: '((at|for|by) <late>|[for] <first>)',
+    kind: '({kinds:kind}|{reminders:kind})',
     drop: '(cancel|stop|delete|end|clear|remove|turn off)',
   },
   slots: {
@@ -57,7 +58,8 @@ export const ENGLISH_ALARMS: AlarmTexts = {
       ['every weekend', 'weekends'],
       ...names.flatMap(([name, day]) => [[`every ${name}`, day] as const, [`on ${name}s`, day] as const]),
     ),
-    kinds: values(['alarm', 'alarm'], ['alarms', 'alarm'], ['reminder', 'reminder'], ['reminders', 'reminder']),
+    kinds: values(['alarm', 'alarm'], ['alarms', 'alarm']),
+    reminders: values(['reminder', 'reminder'], ['reminders', 'reminder']),
     all_words: values(['all', true], ['all of', true], ['every', true]),
   },
   intents: {
@@ -91,10 +93,14 @@ export const ENGLISH_ALARMS: AlarmTexts = {
     },
     'alarm-cancel': {
       title: 'Cancel an alarm',
+      sentences: ['<drop> [{all_words:all}] [(the|my)] {kinds:kind}'],
+    },
+    'alarm-drop': {
+      title: 'Cancel an alarm or a reminder',
       sentences: [
-        '<drop> [{all_words:all}] [(the|my)] {kinds:kind}',
-        '<drop> (the|my) {kinds:kind} (at|for) <clock> [{parts:part}]',
-        '<drop> (the|my) <clock> [{parts:part}] {kinds:kind}',
+        '<drop> [{all_words:all}] [(the|my)] {reminders:kind}',
+        '<drop> (the|my) <kind> (at|for) <clock> [{parts:part}]',
+        '<drop> (the|my) <clock> [{parts:part}] <kind>',
       ],
     },
     snooze: {

@@ -24,6 +24,7 @@ export const FRENCH_ALARMS: AlarmTexts = {
     late: '(<clock> [{parts:part}] [({day_names:day}|{every:days})]|<clock> {day_names:day} {day_parts:part})',
     when: '((à|pour) <late>|[pour] <first>)',
     alarm: '[(une|un|la|mon|mes)] [nouvelle] (alarme|réveil)',
+    kind: '({kinds:kind}|{reminders:kind})',
     drop: '(annule|annuler|arrête|arrêter|supprime|supprimer|désactive)',
     owned: '[(le|la|les|mon|ma|mes)]',
   },
@@ -52,9 +53,8 @@ export const FRENCH_ALARMS: AlarmTexts = {
       ["l'alarme", 'alarm'],
       ['réveil', 'alarm'],
       ['réveils', 'alarm'],
-      ['rappel', 'reminder'],
-      ['rappels', 'reminder'],
     ),
+    reminders: values(['rappel', 'reminder'], ['rappels', 'reminder']),
     all_words: values(['tous', true], ['toutes', true]),
   },
   intents: {
@@ -83,9 +83,13 @@ export const FRENCH_ALARMS: AlarmTexts = {
     },
     'alarm-cancel': {
       title: 'Annuler une alarme',
+      sentences: ['<drop> [{all_words:all}] <owned> {kinds:kind}'],
+    },
+    'alarm-drop': {
+      title: 'Annuler une alarme ou un rappel',
       sentences: [
-        '<drop> [{all_words:all}] <owned> {kinds:kind}',
-        '<drop> <owned> {kinds:kind} (de|à) <clock> [{parts:part}]',
+        '<drop> [{all_words:all}] <owned> {reminders:kind}',
+        '<drop> <owned> <kind> (de|à) <clock> [{parts:part}]',
       ],
     },
     snooze: {

@@ -2,7 +2,14 @@
 import type { AlarmKind, Weekday } from '@device-core/plugin-api/services/alarms';
 import type { SlotType, SlotValue } from '@device-core/plugin-api/services/intents';
 
-export type AlarmIntent = 'wake' | 'alarm-set' | 'reminder-set' | 'alarm-list' | 'alarm-cancel' | 'snooze';
+export type AlarmIntent =
+  | 'wake'
+  | 'alarm-set'
+  | 'reminder-set'
+  | 'alarm-list'
+  | 'alarm-cancel'
+  | 'alarm-drop'
+  | 'snooze';
 
 /** A time as it is said: on a day that is named, or on days. */
 export interface Moment {

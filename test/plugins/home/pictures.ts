@@ -29,9 +29,9 @@ const ALARMS: readonly Alarm[] = [
     time: '06:30',
     days: ['mon', 'tue', 'wed', 'thu', 'fri'],
     on: true,
-    next: EVENING + 39_000_000,
+    next: EVENING + 38_940_000,
   },
-  { id: 'b', kind: 'reminder', time: '17:00', text: 'Water the plants', on: true, next: EVENING + 77_000_000 },
+  { id: 'b', kind: 'reminder', time: '17:00', text: 'Water the plants', on: true, next: EVENING + 76_740_000 },
 ];
 const SCREENS: readonly (readonly [name: string, screen: ScreenName, options?: ScreenOptions])[] = [
   ['home-night', 'home'],
