@@ -174,6 +174,10 @@ export const EVENTS: Readonly<Record<string, EventDescription>> = {
     summary: 'the bridge began anew: PIO programs are gone',
     payload: record(['endpoint'], { endpoint: TEXT }),
   },
+  'plugin.alarms.alarm': {
+    summary: 'an alarm or a reminder was set or changed, rang, was missed, or was ended',
+    payload: record(['state', 'id', 'kind'], { state: TEXT, id: TEXT, kind: oneOf('alarm', 'reminder') }),
+  },
   'plugin.changed': {
     summary: 'the SKU was applied, refused, or undone',
     payload: record(['result'], { result: oneOf('applied', 'refused', 'undone'), reason: TEXT }),

@@ -72,8 +72,8 @@ await app.provide(
     returns: { at: 'int', say: 'string?' },
     // A plain slot takes any words: for text, and for recognisers that need no grammar.
     utterances: [
-      'remind me to {title} in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600}',
-      'remind me in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600} to {title}',
+      'put {title} on my agenda in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600}',
+      'in {inSeconds:a minute=60|five minutes=300|half an hour=1800|an hour=3600} put {title} on my agenda',
     ],
   },
   async ({ title, inSeconds }: { title: string; inSeconds: number }) => {

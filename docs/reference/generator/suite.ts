@@ -19,6 +19,8 @@ const CAREFUL: Readonly<Record<string, (said: Said) => Pick<Asked, 'path' | 'bod
   'audio.setVolume': (said) => ({ path: '/audio/volume', body: { volume: said('audio.volume').volume } }),
   'display.brightness': (said) => ({ path: '/display/brightness', body: { level: said('display.state').brightness } }),
   'display.power': (said) => ({ path: '/display/power', body: { power: said('display.state').power } }),
+  'alarms.change': (said) => ({ path: `/alarms/${said('alarms.set').id}`, body: { on: false } }),
+  'alarms.cancel': (said) => ({ path: `/alarms/${said('alarms.set').id}` }),
   'timers.cancel': (said) => ({ path: `/timers/${said('timers.set').id}` }),
   'update.release': (said) => ({ path: `/update/inhibit/${said('update.inhibit').id}` }),
 };

@@ -3,6 +3,8 @@ import type { Contract } from './contract.ts';
 
 // biome-ignore format: one contract a line, and its answers
 export const CONTRACTS: Readonly<Record<string, Contract>> = {
+  'alarms': { version: '1.0.0', access: 'powerful', does: "sets and silences alarms", members: ['state', 'set', 'change', 'cancel', 'snooze', 'silence', 'onChange'],
+    gives: { onChange: 'dispose' } },
   'app-sockets': { version: '1.0.0', access: 'tree', members: ['open', 'close', 'path', 'sessions', 'session', 'call', 'notify', 'onSession'] },
   'app-store': { version: '1.2.0', access: 'tree', members: ['list', 'uidOf', 'uploaded', 'signerOf', 'onChange'] },
   'app-supervisor': { version: '1.1.0', access: 'tree', members: ['enforcement', 'prepare', 'start', 'ended', 'ready', 'stop', 'usage', 'output', 'write', 'onOutput', 'former', 'forget', 'release', 'sweep'] },

@@ -55,7 +55,12 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
       const muted = senses.facts.microphone === 'on';
       attempt('setting', 'microphone', () => (hands.voice ? hands.voice.mute(muted) : hands.audio?.setMuted(muted)));
     },
-    'ring.stop': () => attempt('setting', 'timer', () => hands.timers?.silence()),
+    'ring.stop': () => {
+      const { ringing, ringingAlarms } = senses.facts;
+      if (ringing.length > 0) attempt('setting', 'timer', () => hands.timers?.silence());
+      if (ringingAlarms.length > 0) attempt('setting', 'alarm', () => hands.alarms?.silence());
+    },
+    'ring.snooze': () => attempt('setting', 'alarm', () => hands.alarms?.snooze()),
     'ring.more': () =>
       attempt('setting', 'timer', async () => {
         await hands.timers?.silence();
@@ -105,6 +110,7 @@ export function doer({ senses, guide, log }: Company): (tap: string) => void {
       const app = senses.facts.apps[Number(rest)];
       if (app) open(app.id, app.title);
     } else if (kind === 'timer') attempt('setting', 'timer', () => hands.timers?.cancel(rest));
+    else if (kind === 'alarm') attempt('setting', 'alarm', () => hands.alarms?.cancel(rest));
     else if (kind === 'wifi') {
       const found = senses.facts.wifi?.[Number(rest)];
       if (!found) return;

@@ -1,6 +1,7 @@
 /** Facts for the screens: gathered from services, as data, so that a screen is a function of them. */
 
 import type { DepartureLine } from '@device-core/plugin-api/inside/services/ledger';
+import type { Alarm, RingingAlarm } from '@device-core/plugin-api/services/alarms';
 import type { AudioState } from '@device-core/plugin-api/services/audio';
 import type { DisplayState, Notification } from '@device-core/plugin-api/services/display';
 import type { WifiNetwork } from '@device-core/plugin-api/services/network';
@@ -34,6 +35,9 @@ export interface Facts {
   readonly timers: readonly Timer[];
   /** Timers whose alarm sounds. */
   readonly ringing: readonly Timer[];
+  /** Those that are on, soonest first. */
+  readonly alarms: readonly Alarm[];
+  readonly ringingAlarms: readonly RingingAlarm[];
   readonly audio?: AudioState;
   readonly display?: DisplayState;
   /** Addresses by the name of their interface; empty: no network. */

@@ -1,4 +1,4 @@
-/** Face of a timer that rings: above every app, until the alarm is over. */
+/** Face of a timer or an alarm that rings: above every app, until the alarm is over. */
 
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import type { Display } from '@device-core/plugin-api/services/display';
@@ -28,7 +28,7 @@ export class RingFace {
   /** Something may have changed. */
   async look(): Promise<void> {
     this.#again = true;
-    if (this.#drawing || (this.#shown === undefined && this.#options.facts().ringing.length === 0)) return;
+    if (this.#drawing || (this.#shown === undefined && !this.#rings)) return;
     this.#drawing = true;
     try {
       while (this.#again) {
@@ -36,22 +36,27 @@ export class RingFace {
         await this.#draw();
       }
     } catch (thrown) {
-      this.#options.log.warn({ reason: reasonOf(thrown) }, 'cannot show the timer that rings');
+      this.#options.log.warn({ reason: reasonOf(thrown) }, 'cannot show what rings');
     } finally {
       this.#drawing = false;
     }
   }
 
+  get #rings(): boolean {
+    const { ringing, ringingAlarms } = this.#options.facts();
+    return ringing.length + ringingAlarms.length > 0;
+  }
+
   async #draw(): Promise<void> {
     const { display, facts } = this.#options;
-    const { ringing } = facts();
-    if (ringing.length === 0) {
+    const { ringing, ringingAlarms } = facts();
+    if (!this.#rings) {
       if (this.#shown === undefined) return;
       this.#shown = undefined;
       return await display.remove(RING_SURFACE);
     }
     const surroundings = await display.surroundings();
-    const scene = await drawRinging(ringing, surroundings, (texts) => display.measure(texts));
+    const scene = await drawRinging(ringing, surroundings, (texts) => display.measure(texts), ringingAlarms);
     const text = JSON.stringify(scene);
     if (text === this.#shown) return;
     const isNew = this.#shown === undefined;

@@ -2,6 +2,7 @@
 import { networkInterfaces } from 'node:os';
 import { type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { type DeparturesLedger, ledger } from '@device-core/plugin-api/inside/services/ledger';
+import { type Alarms, type AlarmsState, alarms } from '@device-core/plugin-api/services/alarms';
 import { type Apps, apps } from '@device-core/plugin-api/services/apps';
 import { type Audio, audio } from '@device-core/plugin-api/services/audio';
 import { type Config, config } from '@device-core/plugin-api/services/config';
@@ -27,6 +28,7 @@ export interface Hands {
   ledger?: DeparturesLedger | undefined;
   notifications?: Notifications | undefined;
   timers?: Timers | undefined;
+  alarms?: Alarms | undefined;
   /** Service for joining and forgetting networks, where the panel may. */
   network?: Network | undefined;
 }
@@ -57,6 +59,8 @@ export class Senses {
       apps: [],
       timers: [],
       ringing: [],
+      alarms: [],
+      ringingAlarms: [],
       departures: [],
       microphone: 'none',
       addresses: addresses(),
@@ -195,6 +199,17 @@ export class Senses {
         this.change({ timers: [], ringing: [] });
       });
       void service.state().then(told, (thrown: unknown) => this.#cannot('list timers', thrown));
+    });
+    host.when(alarms, (service, scope) => {
+      this.hands.alarms = service;
+      const told = ({ alarms, ringing }: AlarmsState) =>
+        this.change({ alarms: alarms.filter(({ next }) => next !== undefined), ringingAlarms: ringing });
+      scope.use('alarms', service.onChange(told));
+      scope.defer('alarms', () => {
+        this.hands.alarms = undefined;
+        this.change({ alarms: [], ringingAlarms: [] });
+      });
+      void service.state().then(told, (thrown: unknown) => this.#cannot('list alarms', thrown));
     });
     host.bus.subscribe('system.boot', ({ payload }) => {
       this.#fellBack = (payload as { readonly fellBack?: object }).fellBack !== undefined;

@@ -1,10 +1,13 @@
 /** Intents of the device itself, as far as the services for them are there. */
 
 import { CoreError, type Scope } from '@device-core/plugin-api';
+import type { Alarms } from '@device-core/plugin-api/services/alarms';
 import type { Audio } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentRun } from '@device-core/plugin-api/services/intents';
+import { cancelAlarms } from './alarm-intents.ts';
 import { type Catalogue, DEVICE } from './catalogue.ts';
 import type { DeviceIntent, DeviceTexts } from './device-texts.ts';
+import { secondsOf } from './said-length.ts';
 import { LANGUAGES } from './texts.ts';
 import { LONGEST_SECONDS, type Timers } from './timers.ts';
 
@@ -58,10 +61,42 @@ export class DeviceIntents {
   }
 }
 
-export function addGeneral(device: DeviceIntents, scope: Scope, timers: Timers, catalogue: Catalogue): void {
+/** What may ring; the alarms only where their plugin is there. */
+export interface Ringing {
+  readonly timers: Timers;
+  alarms?: Alarms | undefined;
+}
+
+/** Ends every alarm that sounds. False where there was none. */
+async function silence({ timers, alarms }: Ringing): Promise<boolean> {
+  const silenced = timers.silence();
+  return ((await alarms?.silence()) ?? 0) > 0 || silenced;
+}
+
+export function addGeneral(device: DeviceIntents, scope: Scope, ringing: Ringing, catalogue: Catalogue): void {
+  const { timers } = ringing;
+  const cancelTimers = async (say: DeviceTexts['say'], silenced: boolean): Promise<IntentAnswer> => {
+    const cancelled = await timers.cancelAll();
+    // "Stop the timer" while it rings is answered by silence.
+    return silenced && cancelled === 0
+      ? { result: { silenced } }
+      : { say: say.timersCancelled(cancelled), result: { cancelled } };
+  };
   device.add(scope, {
     // The turn ends with it, and what is being said; nothing more is to be done but for an alarm.
-    stop: async () => ({ result: { silenced: timers.silence() } }),
+    stop: async () => ({ result: { silenced: await silence(ringing) } }),
+    // An alarm may be a timer: "set an alarm for ten minutes".
+    'alarm-cancel': async ({ slots }, texts) => {
+      const silenced = await silence(ringing);
+      if (silenced && slots.all === undefined) return { result: { silenced } };
+      const { alarms } = ringing;
+      return (
+        (alarms && (await cancelAlarms(alarms, slots, texts, scope.clock.now()))) ??
+        (slots.kind === 'alarm' && timers.list.length > 0
+          ? await cancelTimers(texts.say, false)
+          : { say: texts.say.alarms.cancelled(0), result: { cancelled: 0 } })
+      );
+    },
     time: async (_, { say }) => {
       const now = new Date();
       return { say: say.time(now.getHours(), now.getMinutes()) };
@@ -75,9 +110,7 @@ export function addGeneral(device: DeviceIntents, scope: Scope, timers: Timers, 
       return { say: say.help(examples), result: { examples } };
     },
     'timer-set': async ({ slots }, { say }) => {
-      const part = (name: string, seconds: number) => Number(slots[name] ?? 0) * seconds;
-      const seconds =
-        part('hours', 3_600) + part('minutes', 60) + part('seconds', 1) + part('length', 1) + part('half', 1);
+      const seconds = secondsOf(slots);
       if (seconds > LONGEST_SECONDS) return { say: say.timerTooLong(LONGEST_SECONDS) };
       try {
         const { at, kept } = await timers.set(seconds);
@@ -87,14 +120,7 @@ export function addGeneral(device: DeviceIntents, scope: Scope, timers: Timers, 
         return { say: say.timersFull(timers.list.length) };
       }
     },
-    'timer-cancel': async (_, { say }) => {
-      const silenced = timers.silence();
-      const cancelled = await timers.cancelAll();
-      // "Stop the timer" while it rings is answered by silence.
-      return silenced && cancelled === 0
-        ? { result: { silenced } }
-        : { say: say.timersCancelled(cancelled), result: { cancelled } };
-    },
+    'timer-cancel': async (_, { say }) => cancelTimers(say, timers.silence()),
     'timer-left': async (_, { say }) => {
       const { left } = timers;
       return { say: say.timersLeft(left), result: { seconds: left } };

@@ -1,5 +1,6 @@
 /** The table of a language: sentences of the device's own intents, and its answers. */
 import type { SlotType } from '@device-core/plugin-api/services/intents';
+import type { AlarmIntent, AlarmTexts } from './alarm-texts.ts';
 import type { Forgiven } from './forgiven.ts';
 
 /** Intents of the device itself. */
@@ -14,7 +15,8 @@ export type DeviceIntent =
   | 'timer-cancel'
   | 'timer-left'
   | 'time'
-  | 'help';
+  | 'help'
+  | AlarmIntent;
 
 export interface DeviceTexts {
   readonly language: string;
@@ -36,5 +38,6 @@ export interface DeviceTexts {
     timersLeft(seconds: readonly number[]): string;
     time(hour: number, minute: number): string;
     help(examples: readonly string[]): string;
+    readonly alarms: AlarmTexts['say'];
   };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { definePlugin } from '@device-core/plugin-api';
 import { appSockets } from '@device-core/plugin-api/inside/services/app-sockets';
+import { alarms } from '@device-core/plugin-api/services/alarms';
 import type { Audio } from '@device-core/plugin-api/services/audio';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { device } from '@device-core/plugin-api/services/device';
@@ -9,9 +10,10 @@ import { intents } from '@device-core/plugin-api/services/intents';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { speech } from '@device-core/plugin-api/services/speech';
 import { timers as timersRef } from '@device-core/plugin-api/services/timers';
+import { addAlarms } from './alarm-intents.ts';
 import { AppIntents } from './app-intents.ts';
 import { Catalogue } from './catalogue.ts';
-import { addAudio, addGeneral, DeviceIntents } from './device-intents.ts';
+import { addAudio, addGeneral, DeviceIntents, type Ringing } from './device-intents.ts';
 import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
 import { timerOperations } from './timer-operations.ts';
@@ -44,7 +46,15 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       told: (state, timer) => host.bus.publish('plugin.intent.timer', { state, ...timer }),
     });
     const own = new DeviceIntents(catalogue, language);
-    addGeneral(own, scope, timers, catalogue);
+    const ringing: Ringing = { timers };
+    addGeneral(own, scope, ringing, catalogue);
+    host.when(alarms, (service, scope) => {
+      ringing.alarms = service;
+      scope.defer('alarms', () => {
+        ringing.alarms = undefined;
+      });
+      addAlarms(own, scope, service);
+    });
     host.when(audio, (service, scope) => {
       speaker = service;
       scope.defer('speaker', () => {

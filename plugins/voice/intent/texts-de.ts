@@ -1,5 +1,7 @@
 /** German sentences and answers of the device itself. */
 
+import { typedMinutes } from './alarm-texts.ts';
+import { GERMAN_ALARMS } from './alarm-texts-de.ts';
 import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { GERMAN_NUMBERS } from './numbers-de.ts';
@@ -22,9 +24,17 @@ export const GERMAN: DeviceTexts = {
   forgiven: {
     before: ['kannst du bitte', 'könntest du bitte', 'kannst du', 'könntest du', 'würdest du', 'bitte', 'okay', 'ok'],
     after: ['für mich bitte', 'für mich', 'bitte', 'jetzt', 'gerade', 'danke', 'ein bisschen', 'etwas'],
-    rewrites: { min: 'minuten', std: 'stunden', sek: 'sekunden', mikro: 'mikrofon', mikrophon: 'mikrofon' },
+    rewrites: {
+      ...typedMinutes('null', 'glatt'),
+      min: 'minuten',
+      std: 'stunden',
+      sek: 'sekunden',
+      mikro: 'mikrofon',
+      mikrophon: 'mikrofon',
+    },
   },
   rules: {
+    ...GERMAN_ALARMS.rules,
     timer: '(timer|wecker|countdown)',
     hours: '{hours:1..24} stunde[n]',
     minutes: '{minutes:1..180} minute[n]',
@@ -33,8 +43,9 @@ export const GERMAN: DeviceTexts = {
     volume: '[die] lautstärke',
     by: '[um {by:1..100} [prozent]]',
   },
-  slots: { lengths: { kind: 'list', values: LENGTHS } },
+  slots: { ...GERMAN_ALARMS.slots, lengths: { kind: 'list', values: LENGTHS } },
   intents: {
+    ...GERMAN_ALARMS.intents,
     'volume-set': {
       title: 'Lautstärke einstellen',
       sentences: [
@@ -86,8 +97,8 @@ export const GERMAN: DeviceTexts = {
     'timer-cancel': {
       title: 'Timer löschen',
       sentences: [
-        '(lösch|lösche|stopp|stoppe|beende) [alle] [(den|die|meine|meinen)] <timer>',
-        '[alle] [(den|die)] <timer> (löschen|stoppen|beenden|abbrechen|aus)',
+        '(lösch|lösche|stopp|stoppe|beende) [alle] [(den|die|meine|meinen)] (timer|countdown)',
+        '[alle] [(den|die)] (timer|countdown) (löschen|stoppen|beenden|abbrechen|aus)',
       ],
     },
     'timer-left': {
@@ -104,6 +115,7 @@ export const GERMAN: DeviceTexts = {
     help: { title: 'Was kann ich sagen', sentences: ['was kann ich [dich] (sagen|fragen)', 'was kannst du [alles]'] },
   },
   say: {
+    alarms: GERMAN_ALARMS.say,
     volume: (percent) => `Die Lautstärke ist ${number(percent)} Prozent.`,
     muted: () => 'Ich höre nicht mehr zu.',
     timerSet: (seconds) => `Timer für ${duration(seconds)}, ab jetzt.`,

@@ -1,5 +1,7 @@
 /** English sentences and answers of the device itself. A language is one more table of this form. */
 
+import { typedMinutes } from './alarm-texts.ts';
+import { ENGLISH_ALARMS } from './alarm-texts-en.ts';
 import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { ENGLISH_NUMBERS } from './numbers-en.ts';
@@ -51,6 +53,7 @@ export const ENGLISH: DeviceTexts = {
       'a little',
     ],
     rewrites: {
+      ...typedMinutes('oh', "o'clock"),
       nevermind: 'never mind',
       "what's": 'what is',
       whats: 'what is',
@@ -63,11 +66,11 @@ export const ENGLISH: DeviceTexts = {
       sec: 'seconds',
       hrs: 'hours',
       hr: 'hour',
-      alarms: 'timers',
     },
     half: 'and a half',
   },
   rules: {
+    ...ENGLISH_ALARMS.rules,
     timer: '(timer|alarm|countdown)',
     hours: '{hours:1..24} hour[s]',
     minutes: '{minutes:1..180} minute[s]',
@@ -79,11 +82,13 @@ export const ENGLISH: DeviceTexts = {
     by: '[by {by:1..100} [percent]]',
   },
   slots: {
+    ...ENGLISH_ALARMS.slots,
     lengths: { kind: 'list', values: LENGTHS },
     half_hour: { kind: 'list', values: [{ in: 'and a half', out: 1_800 }] },
     half_minute: { kind: 'list', values: [{ in: 'and a half', out: 30 }] },
   },
   intents: {
+    ...ENGLISH_ALARMS.intents,
     'volume-set': {
       title: 'Set the volume',
       sentences: [
@@ -118,15 +123,15 @@ export const ENGLISH: DeviceTexts = {
     'timer-set': {
       title: 'Set a timer',
       sentences: [
-        '<make> [(a|the|another)] [new] <timer> [(for|of)] <length>',
+        '<make> [(a|an|the|another)] [new] <timer> [(for|of)] <length>',
         '<make> [(a|another)] [new] <length> <timer>',
-        '[new] <timer> [for] <length>',
+        '[(an|new)] <timer> [for] <length>',
         '[a] <length> <timer>',
       ],
     },
     'timer-cancel': {
       title: 'Cancel the timers',
-      sentences: ['(cancel|stop|delete|end|clear|turn off) [all] [of] [(the|my)] (timer[s]|alarm[s]|countdown[s])'],
+      sentences: ['(cancel|stop|delete|end|clear|turn off) [all] [of] [(the|my)] (timer[s]|countdown[s])'],
     },
     'timer-left': {
       title: 'How long is left',
@@ -147,6 +152,7 @@ export const ENGLISH: DeviceTexts = {
     help: { title: 'What can I say', sentences: ['what can i (say|ask you)', 'what can you do'] },
   },
   say: {
+    alarms: ENGLISH_ALARMS.say,
     volume: (percent) => `The volume is ${number(percent)} percent.`,
     muted: () => 'I do not listen any more.',
     timerSet: (seconds) => `Timer for ${duration(seconds)}, starting now.`,

@@ -1,5 +1,7 @@
 /** French sentences and answers of the device itself. */
 
+import { typedMinutes } from './alarm-texts.ts';
+import { FRENCH_ALARMS } from './alarm-texts-fr.ts';
 import { capital, list, partsOf } from './answer-words.ts';
 import type { DeviceTexts } from './device-texts.ts';
 import { FRENCH_NUMBERS } from './numbers-fr.ts';
@@ -19,9 +21,10 @@ export const FRENCH: DeviceTexts = {
   forgiven: {
     before: ['est ce que tu peux', 'peux tu', 'pourrais tu', 'tu peux', 'merci de', "s'il te plaît", 'okay', 'ok'],
     after: ["s'il te plaît", "s'il vous plaît", 'pour moi', 'maintenant', 'merci', 'un peu'],
-    rewrites: { min: 'minutes', sec: 'secondes', micro: 'microphone' },
+    rewrites: { ...typedMinutes('zéro', 'pile'), min: 'minutes', sec: 'secondes', micro: 'microphone', h: 'heures' },
   },
   rules: {
+    ...FRENCH_ALARMS.rules,
     timer: '(minuteur|minuterie|alarme|compte à rebours)',
     hours: '{hours:1..24} heure[s]',
     minutes: '{minutes:1..180} minute[s]',
@@ -30,8 +33,9 @@ export const FRENCH: DeviceTexts = {
     set: '(mets|mettre|règle|régler|lance|lancer|démarre|démarrer)',
     by: '[de {by:1..100} [pour cent]]',
   },
-  slots: { lengths: { kind: 'list', values: LENGTHS } },
+  slots: { ...FRENCH_ALARMS.slots, lengths: { kind: 'list', values: LENGTHS } },
   intents: {
+    ...FRENCH_ALARMS.intents,
     'volume-set': {
       title: 'Régler le volume',
       sentences: [
@@ -74,8 +78,7 @@ export const FRENCH: DeviceTexts = {
     'timer-cancel': {
       title: 'Annuler les minuteurs',
       sentences: [
-        '(annule|annuler|arrête|arrêter|supprime|supprimer) [tous] [(le|la|les|mon|ma|mes)] (minuteur[s]|minuterie[s]|alarme[s])',
-        "(annule|arrête) l'alarme",
+        '(annule|annuler|arrête|arrêter|supprime|supprimer) [tous] [(le|la|les|mon|ma|mes)] (minuteur[s]|minuterie[s])',
       ],
     },
     'timer-left': {
@@ -95,6 +98,7 @@ export const FRENCH: DeviceTexts = {
     },
   },
   say: {
+    alarms: FRENCH_ALARMS.say,
     volume: (percent) => `Le volume est à ${number(percent)} pour cent.`,
     muted: () => "Je n'écoute plus.",
     timerSet: (seconds) => `Minuteur de ${duration(seconds)}, à partir de maintenant.`,

@@ -1,9 +1,10 @@
 /** Timers that ring. They are kept in a file, so that a timer outlives the plugin and the Core; one that ended meanwhile rings late. */
-import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type Logger, type Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Timer, TimersState } from '@device-core/plugin-api/services/timers';
+import { Bell } from '../shared/bell.ts';
 
 const FORM: KeptForm<readonly Timer[]> = {
   form: 1,
@@ -30,7 +31,6 @@ export const LONGEST_SECONDS = 24 * 3_600;
 /** A timer that ended longer ago than this, while the device was off, is told and not rung. */
 const LATEST_MS = 3_600_000;
 const RING_MS = 30_000;
-const PAUSE_MS = 1_000;
 const CHANGE = 'change';
 
 interface Running {
@@ -45,14 +45,15 @@ export class Timers {
   readonly #timers = new Map<string, Running>();
   /** First that rang first. */
   #ringing: readonly Timer[] = [];
-  #alarm: AbortController | undefined;
-  #limit: Disposable | undefined;
+  readonly #bell: Bell;
   readonly #listeners: Listeners<TimersState>;
   readonly #file: KeptFile<readonly Timer[]>;
   #count = 0;
 
   private constructor(options: TimersOptions, file: KeptFile<readonly Timer[]>) {
     this.#options = options;
+    const { scope, log, alarm: sound } = options;
+    this.#bell = new Bell({ scope, log, what: 'a timer', sound });
     this.#file = file;
     this.#listeners = new Listeners(options.log);
   }
@@ -138,9 +139,7 @@ export class Timers {
   silence(): boolean {
     const rang = this.#ringing;
     this.#ringing = [];
-    this.#limit?.[Symbol.dispose]();
-    this.#alarm?.abort();
-    this.#alarm = undefined;
+    this.#bell.stop();
     for (const timer of rang) this.#tell('stopped', timer);
     return rang.length > 0;
   }
@@ -166,38 +165,7 @@ export class Timers {
     if (rings) this.#ringing = [...this.#ringing, timer];
     this.#tell('rang', timer);
     if (!rings) this.#options.log.warn({ timer, late }, 'a timer ended while the device was off, too long ago to ring');
-    await Promise.all([this.#save(), rings ? this.#ring() : undefined]);
-  }
-
-  /** One alarm at a time; a timer that ends meanwhile prolongs it. */
-  async #ring(): Promise<void> {
-    const { scope } = this.#options;
-    this.#limit?.[Symbol.dispose]();
-    this.#limit = scope.timeout('end of the alarm', RING_MS, () => void this.silence());
-    if (this.#alarm) return;
-    const alarm = new AbortController();
-    this.#alarm = alarm;
-    const sound = (signal: AbortSignal) => this.#play(signal);
-    await scope
-      .within('the alarm', Number.POSITIVE_INFINITY, sound, { signal: alarm.signal })
-      .catch((error: unknown) => {
-        if (!alarm.signal.aborted && !scope.signal.aborted) throw error;
-      });
-  }
-
-  /** Without a sound it rings all the same, for whoever sees it. */
-  async #play(signal: AbortSignal): Promise<void> {
-    const { scope, alarm, log } = this.#options;
-    for (let heard = true; !signal.aborted; ) {
-      try {
-        if (heard) await alarm(signal);
-      } catch (error) {
-        if (signal.aborted || scope.signal.aborted) return;
-        heard = false;
-        log.warn({ error: reasonOf(error) }, 'the alarm of a timer cannot be heard');
-      }
-      await scope.clock.sleep(PAUSE_MS, signal);
-    }
+    await Promise.all([this.#save(), rings ? this.#bell.ring(RING_MS, () => void this.silence()) : undefined]);
   }
 
   /** Timers of a clock that went wrong are kept: none ends later than its length from now. */

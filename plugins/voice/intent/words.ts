@@ -13,6 +13,8 @@ export function wordsOf(text: string, percent = 'percent', minus = 'minus'): rea
     .replace(/(\d),(?=\d{3}(?!\d))/g, '$1')
     .replace(/(^|\s)[-\u2212](?=\d)/g, `$1${minus} `)
     .replaceAll('%', ` ${percent} `)
+    // `07:05` is said like `7:05`.
+    .replace(/(^|\D)0(?=\d:\d\d(?!\d))/g, '$1')
     // Letters and digits that stand together are heard apart: `5pm`, `usb3`.
     .replace(/(\p{N})(?=\p{L})|(\p{L})(?=\p{N})/gu, '$& ');
   return plain.match(WORD)?.map((word) => word.replace(/'$/, '')) ?? [];

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { type Caller, CoreError } from '@device-core/plugin-api';
 import { ledger } from '@device-core/plugin-api/inside/services/ledger';
+import { type AlarmsState, alarms } from '@device-core/plugin-api/services/alarms';
 import { type AppStatus, apps } from '@device-core/plugin-api/services/apps';
 import { type AudioState, audio } from '@device-core/plugin-api/services/audio';
 import { type ConfigChange, config } from '@device-core/plugin-api/services/config';
@@ -56,6 +57,7 @@ export interface Bench extends AsyncDisposable {
   readonly asked: string[];
   notify(list: readonly Notification[]): void;
   timers(state: Partial<TimersState>): void;
+  alarms(state: Partial<AlarmsState>): void;
   /** Apps that are there from now on: id and title. */
   /** It went, and nobody has told yet. */
   gone(id: string): void;
@@ -93,6 +95,8 @@ export async function boot(options: BootOptions = {}): Promise<Bench> {
   const lists = new Set<(list: readonly Notification[]) => void>();
   const timed = new Set<(state: TimersState) => void>();
   let times: TimersState = options.timers ?? { running: [], ringing: [] };
+  let wakes: AlarmsState = { alarms: [], ringing: [], missed: [], zone: 'UTC' };
+  const waked = new Set<(state: AlarmsState) => void>();
   const appListeners = new Set<(status: AppStatus) => void>();
   const watchers = new Set<(change: ConfigChange) => void>();
   let sounds: AudioState = { volume: 0.4, muted: false, capturing: [], playing: [] };
@@ -137,6 +141,16 @@ export async function boot(options: BootOptions = {}): Promise<Bench> {
           return status(app, app, 'running');
         },
         onChange: (listener) => following(appListeners, listener),
+      }),
+      given(alarms, {
+        state: async () => wakes,
+        cancel: async (id) => asked.push(`cancel alarm ${id}`) > 0,
+        snooze: async () => {
+          asked.push('snooze');
+          return { snoozed: 1, seconds: 540 };
+        },
+        silence: async () => asked.push('silence alarms'),
+        onChange: (listener) => following(waked, listener),
       }),
       given(timers, {
         state: async () => times,
@@ -212,6 +226,10 @@ export async function boot(options: BootOptions = {}): Promise<Bench> {
     timers: (state: Partial<TimersState>) => {
       times = { ...times, ...state };
       for (const listener of [...timed]) listener(times);
+    },
+    alarms: (state: Partial<AlarmsState>) => {
+      wakes = { ...wakes, ...state };
+      for (const listener of [...waked]) listener(wakes);
     },
     gone: (id: string) => {
       there = there.filter((one) => one.id !== id);

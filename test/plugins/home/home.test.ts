@@ -335,6 +335,35 @@ suite('home', () => {
     );
   });
 
+  test('the next alarm stands on home, the list removes it, and one that rings is put off or ended by touch', async () => {
+    await using bench = await boot();
+    await shows(bench, 'Home');
+    const next = NOW + 12 * 3_600_000;
+    bench.alarms({ alarms: [{ id: 'a1', kind: 'reminder', time: '07:41', text: 'Tea {x}', on: true, next }] });
+    await eventually(() => says(bench).some((line) => /Mon 7:41.AM · Tea/.test(line)), 'the alarm');
+    bench.tap('go.timers');
+    await shows(bench, 'Timers');
+    await eventually(() => says(bench).some((line) => /Remove Mon · Tea \{x\} 7:41.AM/.test(line)), 'its row');
+    bench.tap('alarm.a1');
+    await eventually(() => bench.asked.includes('cancel alarm a1'), 'its end');
+    for (const [tap, asked] of [
+      ['ring.snooze', 'snooze'],
+      ['ring.stop', 'silence alarms'],
+    ] as const) {
+      bench.asked.length = 0;
+      bench.alarms({ alarms: [], ringing: [{ id: 'a1', kind: 'reminder', at: NOW, text: 'Tea {x}' }] });
+      await eventually(() => bench.screen.says('ringing').includes('[Stop]'), 'its face');
+      const texts = bench.screen.texts('ringing');
+      for (const text of ['Reminder', 'Snooze', '{time:h:mm}'])
+        assert.ok(texts.includes(text), `${text}: ${texts.join()}`);
+      bench.screen.touch('ringing', { phase: 'tap', tap });
+      await eventually(() => bench.asked.length > 0, 'what was touched');
+      assert.deepEqual(bench.asked, [asked]);
+      bench.alarms({ ringing: [] });
+      await eventually(() => !bench.screen.surfaces.has('ringing'), 'the end of its face');
+    }
+  });
+
   test('after a while without a touch it is home again', async () => {
     await using bench = await boot({ config: { idleMs: 30_000 } });
     await bench.run('home.show', { screen: 'about' });

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { type Card, CONTRAST, DAY } from '@device-core/plugin-api/scene';
+import type { Alarm } from '@device-core/plugin-api/services/alarms';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { drawScreen, type ScreenName } from '../../../plugins/display/home/screens/index.ts';
 import { SURROUNDINGS } from '../../fixtures/glass.ts';
@@ -21,12 +22,25 @@ import { assertPicture, NO_PICTURES, type Picture, pixelsOf, pngOf, sideBySide }
 after(leakCheck());
 
 const large: ScreenOptions = { surroundings: { textScale: 2 } };
+const ALARMS: readonly Alarm[] = [
+  {
+    id: 'a',
+    kind: 'alarm',
+    time: '06:30',
+    days: ['mon', 'tue', 'wed', 'thu', 'fri'],
+    on: true,
+    next: EVENING + 38_940_000,
+  },
+  { id: 'b', kind: 'reminder', time: '17:00', text: 'Water the plants', on: true, next: EVENING + 76_740_000 },
+];
 const SCREENS: readonly (readonly [name: string, screen: ScreenName, options?: ScreenOptions])[] = [
   ['home-night', 'home'],
   ['home-day', 'home', { surroundings: { theme: DAY } }],
   ['home-contrast', 'home', { surroundings: { theme: CONTRAST } }],
   ['home-large', 'home', large],
   ['home-timer', 'home', { facts: { notifications: [], timers: [{ id: 't', at: EVENING + 437_000, seconds: 600 }] } }],
+  ['home-alarm', 'home', { facts: { notifications: [], alarms: ALARMS } }],
+  ['alarms', 'timers', { facts: { alarms: ALARMS }, surroundings: { theme: DAY, locale: 'de-DE' } }],
   ['launcher', 'apps'],
   ['launcher-large', 'apps', large],
   ['notifications', 'notifications'],
@@ -160,6 +174,17 @@ suite('screens of the device', { skip: NO_PICTURES }, () => {
     ['ringing-large-right-to-left', [rang], { textScale: 2, locale: 'ar', theme: CONTRAST }],
   ] as const)
     test(name, async () => assertPicture(`home/${name}`, await ringingPicture(timers, around)));
+  for (const [name, alarm, around] of [
+    ['ringing-alarm', { kind: 'alarm' }, {}],
+    [
+      'ringing-reminder',
+      { kind: 'reminder', text: 'Die Pflanzen im Wohnzimmer gießen' },
+      { theme: DAY, locale: 'de-DE' },
+    ],
+  ] as const)
+    test(name, async () =>
+      assertPicture(`home/${name}`, await ringingPicture([], around, [{ id: 'a', at: EVENING, ...alarm }])),
+    );
 });
 
 suite('cards', { skip: NO_PICTURES }, () => {

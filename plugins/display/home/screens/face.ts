@@ -15,13 +15,14 @@ import { WIDTH, wholeScreen } from '../page.ts';
 import { bannerEnd } from '../parts/below-banner.ts';
 import { problemTitle } from '../problem-text.ts';
 import type { Strings } from '../strings/index.ts';
+import { alarmLine } from './lists.ts';
 
 const CLOCK = { top: 40, height: 208, least: 72 } as const;
 const LARGEST_CHARACTER = 272;
 
 export async function face({ facts, surroundings }: Drawing, strings: Strings, layout: Layout): Promise<Scene> {
   const { theme, locale, textScale } = surroundings;
-  const foot = await bottom(facts, strings, layout);
+  const foot = await bottom({ facts, surroundings }, strings, layout);
   const from = PANEL_UNITS - 40 - foot.height;
   const banner = await bannerEnd(facts.notifications, textScale, layout);
   const top = banner === undefined ? CLOCK.top : banner + GRID.gap;
@@ -100,7 +101,7 @@ function longestDate(locale: string): string {
 
 /** Timer, news or problem, and the ways to the other screens. */
 async function bottom(
-  { timers, notifications, problem }: Drawing['facts'],
+  { facts: { timers, alarms, notifications, problem }, surroundings }: Pick<Drawing, 'facts' | 'surroundings'>,
   strings: Strings,
   layout: Layout,
 ): Promise<Part> {
@@ -109,7 +110,7 @@ async function bottom(
   const wide = WIDTH - 2 * (side + gap);
   // A text that stands above home as a banner or a toast is not said twice.
   const news = notifications.find(({ state }) => state !== 'showing');
-  const [timer] = timers;
+  const [[timer], [alarm]] = [timers, alarms];
   const main = problem
     ? await pill(
         {
@@ -132,13 +133,11 @@ async function bottom(
           wide,
           layout,
         );
-  const running =
-    timer &&
-    (await pill(
-      { tap: 'go.timers', icon: 'timer', colour: '@accent', text: `{countdown:${timer.at}}`, figure: true },
-      WIDTH,
-      layout,
-    ));
+  const counts = { tap: 'go.timers', icon: 'timer', colour: '@accent' } as const;
+  // A timer is nearer than an alarm, and a room has one line for them.
+  const running = timer
+    ? await pill({ ...counts, text: `{countdown:${timer.at}}`, figure: true }, WIDTH, layout)
+    : alarm && (await pill({ ...counts, text: alarmLine(alarm, surroundings) }, WIDTH, layout));
   const top = running === undefined ? 0 : running.height + gap;
   const button = (tap: string, icon: IconName, x: number, label: string) =>
     target(

@@ -1,8 +1,9 @@
 import { cardWords, directionOfLocale, Layout, type Scene } from '@device-core/plugin-api/scene';
+import type { RingingAlarm } from '@device-core/plugin-api/services/alarms';
 import type { Surroundings, TextQuestion, TextSize } from '@device-core/plugin-api/services/renderer';
 import type { Timer } from '@device-core/plugin-api/services/timers';
 import type { Drawing } from '../facts.ts';
-import { localeOfWords, type Strings, stringsOf } from '../strings/index.ts';
+import { type Strings, stringsOf } from '../strings/index.ts';
 import { face } from './face.ts';
 import { departureList, launcher, notificationList, timerList } from './lists.ts';
 import { pairingScreen, problemScreen } from './messages.ts';
@@ -36,9 +37,14 @@ function layoutOf({ theme, textScale, locale }: Surroundings, measure: Measure):
   return new Layout({ theme, textScale, measure, dir: directionOfLocale(locale), words: cardWords(locale) });
 }
 
-export function drawRinging(timers: readonly Timer[], surroundings: Surroundings, measure: Measure): Promise<Scene> {
-  const { locale } = surroundings;
-  return ringing(timers, localeOfWords(locale), stringsOf(locale), layoutOf(surroundings, measure));
+export function drawRinging(
+  timers: readonly Timer[],
+  surroundings: Surroundings,
+  measure: Measure,
+  alarms: readonly RingingAlarm[] = [],
+): Promise<Scene> {
+  const strings = stringsOf(surroundings.locale);
+  return ringing({ timers, alarms }, surroundings, strings, layoutOf(surroundings, measure));
 }
 
 export function drawScreen(name: ScreenName, drawing: Drawing, measure: Measure): Promise<Scene> {

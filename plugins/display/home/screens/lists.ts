@@ -2,7 +2,8 @@
 
 import type { Layout, Part, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { buttons, GRID, ground, literal, onGrid, target } from '@device-core/plugin-api/scene';
-import type { Timer } from '@device-core/plugin-api/services/timers';
+import { type Alarm, WEEKDAYS } from '@device-core/plugin-api/services/alarms';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { Drawing, Opened } from '../facts.ts';
 import { lengthText } from '../length.ts';
 import { page } from '../page.ts';
@@ -125,21 +126,51 @@ export async function timerList(
   strings: Strings,
   layout: Layout,
 ): Promise<Scene> {
-  const { title, none } = strings.timers;
-  const parts = (width: number) =>
-    Promise.all(
-      facts.timers.map((timer) =>
-        timerRow(timer, lengthText(timer.seconds, localeOfWords(surroundings.locale)), strings, width, layout),
-      ),
-    );
+  const { title, none, stop, stopLabel, remove, removeLabel } = strings.timers;
+  const timers = facts.timers.map(({ id, at: until, seconds }): CountRow => {
+    const caption = lengthText(seconds, localeOfWords(surroundings.locale));
+    return { id: `timer.${id}`, figures: `{countdown:${until}}`, caption, act: stop, label: stopLabel(caption) };
+  });
+  const alarms = facts.alarms.map((alarm): CountRow => {
+    const [time, caption] = [alarmTime(alarm, surroundings), alarmText(alarm, surroundings, strings)];
+    return { id: `alarm.${alarm.id}`, figures: time, caption, act: remove, label: removeLabel(`${caption} ${time}`) };
+  });
+  const parts = (width: number) => Promise.all([...timers, ...alarms].map((one) => countRow(one, width, layout)));
   return page({ title, parts, empty: await note(none, 600, layout) }, at, strings, layout);
 }
 
-/** Time that is left, the length that was set, and Stop. */
-async function timerRow(
-  { id, at: until }: Timer,
-  length: string,
-  { timers: { stop, stopLabel } }: Strings,
+const alarmTime = ({ next = 0 }: Alarm, { locale, timeZone }: Surroundings): string =>
+  new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone }).format(next);
+
+/** Its days, or the one day on which it rings, and its text. */
+function alarmText({ next = 0, days, text }: Alarm, { locale, timeZone }: Surroundings, strings: Strings): string {
+  const short = new Intl.DateTimeFormat(localeOfWords(locale), { weekday: 'short', timeZone: days ? 'UTC' : timeZone });
+  // The 5th of January 1970 was a Monday.
+  const named = days?.map((day) => short.format(Date.UTC(1970, 0, 5 + WEEKDAYS.indexOf(day)))).join(', ');
+  const when = days?.length === WEEKDAYS.length ? strings.timers.daily : (named ?? short.format(next));
+  return text === undefined ? when : `${when} · ${text}`;
+}
+
+/** An alarm in one line: `Tue 7:00 AM`. */
+export function alarmLine(alarm: Alarm, surroundings: Surroundings): string {
+  const { locale, timeZone } = surroundings;
+  const day = new Intl.DateTimeFormat(localeOfWords(locale), { weekday: 'short', timeZone }).format(alarm.next ?? 0);
+  const line = `${day} ${alarmTime(alarm, surroundings)}`;
+  return alarm.text === undefined ? line : `${line} · ${alarm.text}`;
+}
+
+interface CountRow {
+  /** Name of its button and its touch. */
+  readonly id: string;
+  readonly figures: string;
+  readonly caption: string;
+  readonly act: string;
+  readonly label: string;
+}
+
+/** Time that is left or at which it rings, what is known of it, and a button that ends it. */
+async function countRow(
+  { id, figures: text, caption: length, act, label }: CountRow,
   width: number,
   layout: Layout,
 ): Promise<Part> {
@@ -156,7 +187,7 @@ async function timerRow(
   const height = onGrid(Math.max(152, layout.line('display') + caption.height + 24));
   const figures = await layout.fitted('00:00:00', 'display', { width: inner, height: height - caption.height - 24 });
   const y = Math.round((height - figures.height - caption.height) / 2);
-  const word = await layout.fitted(stop, 'label', { width: button.w - 24, height: layout.line('label') });
+  const word = await layout.fitted(act, 'label', { width: button.w - 24, height: layout.line('label') });
   return {
     height,
     nodes: [
@@ -167,7 +198,7 @@ async function timerRow(
         y,
         w: inner,
         h: figures.height,
-        text: `{countdown:${until}}`,
+        text,
         role: 'display',
         size: figures.size,
         weight: 700,
@@ -176,8 +207,8 @@ async function timerRow(
       },
       caption.at(start, y + figures.height),
       target(
-        `timer-${id}`,
-        `timer.${id}`,
+        id.replace('.', '-'),
+        id,
         { x: width - button.w - 24, y: Math.round((height - button.h) / 2), ...button },
         [
           ground(button.w, button.h, '@sunken', button.h / 2),
@@ -187,7 +218,7 @@ async function timerRow(
             y: Math.round((button.h - word.height) / 2),
             w: button.w - 24,
             h: word.height,
-            text: stop,
+            text: act,
             role: 'label',
             size: word.size,
             weight: 700,
@@ -195,7 +226,7 @@ async function timerRow(
             lines: 1,
           },
         ],
-        stopLabel(length),
+        label,
       ),
     ],
   };

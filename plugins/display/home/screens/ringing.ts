@@ -1,11 +1,13 @@
-/** A timer that rings: how long it was, since when it rings, and one large button that ends it. */
+/** A timer that rings: how long it was, since when it rings, and one large button that ends it. An alarm has the time, its text and Snooze. */
 
 import type { Layout, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { GRID, ground, literal, PANEL_UNITS, target } from '@device-core/plugin-api/scene';
+import type { RingingAlarm } from '@device-core/plugin-api/services/alarms';
+import type { Surroundings } from '@device-core/plugin-api/services/renderer';
 import type { Timer } from '@device-core/plugin-api/services/timers';
 import { lengthText } from '../length.ts';
 import { WIDTH, wholeScreen } from '../page.ts';
-import type { Strings } from '../strings/index.ts';
+import { localeOfWords, type Strings } from '../strings/index.ts';
 
 const TOP = 40;
 const FIGURES = 176;
@@ -15,23 +17,54 @@ const MORE = 200;
 const MOST_NAMED = 2;
 const LARGEST_CHARACTER = 176;
 
+export interface Rings {
+  readonly timers: readonly Timer[];
+  readonly alarms: readonly RingingAlarm[];
+}
+
+interface Words {
+  readonly title: string;
+  /** Text or time of each. */
+  readonly names: readonly string[];
+  readonly figures: string;
+  readonly more: Pick<Button, 'tap' | 'text' | 'label'>;
+}
+
+function wordsOf({ timers, alarms }: Rings, { locale, timeZone }: Surroundings, { ring }: Strings): Words {
+  const lengths = timers.map(({ seconds }) => lengthText(seconds, localeOfWords(locale)));
+  const [first] = alarms;
+  if (!first) {
+    const since = Math.min(...timers.map(({ at }) => at));
+    const more = { tap: 'ring.more', text: ring.more, label: ring.moreLabel };
+    return { title: ring.title, names: lengths, figures: `{elapsed:${since}}`, more };
+  }
+  const time = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit', timeZone });
+  const twelve = time.resolvedOptions().hour12 === true;
+  return {
+    title: first.kind === 'reminder' ? ring.reminder : ring.alarm,
+    names: [...alarms.map(({ text, at }) => text ?? time.format(at)), ...lengths],
+    figures: twelve ? '{time:h:mm}' : '{time:HH:mm}',
+    more: { tap: 'ring.snooze', text: ring.snooze, label: ring.snoozeLabel },
+  };
+}
+
 export async function ringing(
-  timers: readonly Timer[],
-  locale: string,
+  rings: Rings,
+  surroundings: Surroundings,
   strings: Strings,
   layout: Layout,
 ): Promise<Scene> {
-  const { title, stop, more, moreLabel } = strings.ring;
-  const named = timers.slice(0, MOST_NAMED).map(({ seconds }) => lengthText(seconds, locale));
-  const lengths = [...named, ...(timers.length > MOST_NAMED ? [`+${timers.length - MOST_NAMED}`] : [])].join(' · ');
-  const since = Math.min(...timers.map(({ at }) => at));
+  const { title, names, figures: figure, more } = wordsOf(rings, surroundings, strings);
+  const { stop } = strings.ring;
+  const left = names.length - MOST_NAMED;
+  const lengths = [...names.slice(0, MOST_NAMED), ...(left > 0 ? [`+${left}`] : [])].join(' · ');
   const [name, length] = await layout.blocks(
     { text: title, role: 'title', width: WIDTH, lines: 1, align: 'center' },
     {
       text: literal(lengths),
       role: 'heading',
       width: WIDTH,
-      lines: 1,
+      lines: rings.alarms.length > 0 ? 2 : 1,
       align: 'center',
       colour: '@text-soft',
       weight: 400,
@@ -58,7 +91,7 @@ export async function ringing(
     y: y + name.height + length.height,
     w: WIDTH,
     h: figures.height,
-    text: `{elapsed:${since}}`,
+    text: figure,
     role: 'hero',
     size: figures.size,
     weight: 700,
@@ -68,10 +101,7 @@ export async function ringing(
   });
   const stopX = GRID.margin + MORE + GRID.gap;
   nodes.push(
-    await button(
-      { tap: 'ring.more', text: more, label: moreLabel, x: GRID.margin, y: foot, w: MORE, isMain: false },
-      layout,
-    ),
+    await button({ ...more, x: GRID.margin, y: foot, w: MORE, isMain: false }, layout),
     await button(
       { tap: 'ring.stop', text: stop, label: stop, x: stopX, y: foot, w: WIDTH - MORE - GRID.gap, isMain: true },
       layout,

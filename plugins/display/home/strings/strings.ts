@@ -10,9 +10,22 @@ export interface Strings {
     readonly none: string;
     readonly stop: string;
     readonly stopLabel: (length: string) => string;
+    /** Of an alarm. */
+    readonly remove: string;
+    readonly removeLabel: (alarm: string) => string;
+    readonly daily: string;
   };
   /** A timer that rings. */
-  readonly ring: { readonly title: string; readonly stop: string; readonly more: string; readonly moreLabel: string };
+  readonly ring: {
+    readonly title: string;
+    readonly alarm: string;
+    readonly reminder: string;
+    readonly stop: string;
+    readonly more: string;
+    readonly moreLabel: string;
+    readonly snooze: string;
+    readonly snoozeLabel: string;
+  };
   readonly settings: { readonly title: string };
   readonly network: {
     readonly title: string;

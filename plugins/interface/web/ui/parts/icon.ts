@@ -39,6 +39,7 @@ const PATHS = {
   power: 'M12 3v9M7 6a8 8 0 1 0 10 0',
   record: 'M12 6a6 6 0 1 0 0 12 6 6 0 0 0 0-12z',
   trace: 'M4 6h9M8 12h9M13 18h7',
+  clock: 'M12 5a8 8 0 1 0 0 16 8 8 0 0 0 0-16M12 9v4l3 2M5 3L2 6M19 3l3 3',
   flag: 'M6 21V4h12l-3 4 3 4H6',
   sheet: 'M6 3h9l4 4v14H6zM10 12h5M10 16h5',
   plus: 'M12 5v14M5 12h14',
