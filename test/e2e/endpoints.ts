@@ -346,6 +346,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     [['no text', { text: '' }, 400, 'PARAMS_INVALID']],
     admin,
   ),
+  'intents.try': post('/intents/try', { text: 'what time' }, [['no text', { text: '' }, 400, 'PARAMS_INVALID']], admin),
   'intents.grammar': get('/intents/grammar', [], admin),
   'i2c.handles': get('/i2c/handles'),
   'i2c.transfer': post('/I2C_transfer_txrx', { handle: 'memory', tx: 'AA==', rxLen: 1 }, BUS, admin),

@@ -335,6 +335,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   'speech.synthesize': ask('/speech/synthesize', { text: 'Hello.' }),
   'intents.list': get('/intents'),
   'intents.match': ask('/intents/match', { text: 'what time is it' }),
+  'intents.try': ask('/intents/try', { text: 'what is the time please' }),
   'intents.grammar': get('/intents/grammar?language=en', { varies: ['grammar'] }),
   'timers.set': ask('/timers', { seconds: 600 }, { varies: ['id', 'at'] }),
   'timers.list': get('/timers', { varies: ['running'] }),
