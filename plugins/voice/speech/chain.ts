@@ -26,6 +26,8 @@ export interface Limits {
 const RECENT = 100;
 /** Letters for which every engine of speech has a sound. */
 const LATIN = /[\p{Script=Latin}\p{N}]/u;
+/** Characters of what is heard: more is said by none in a command. */
+const MOST_HEARD = 4_000;
 /** Codes that blame the question, not the engine. */
 const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);
 
@@ -83,6 +85,7 @@ export class Chain {
         const transcript = await answer.catch((error: unknown) => {
           throw record.failure ? new SourceFailure(record.failure.error) : error;
         });
+        check(row, transcript);
         return { ...transcript, engine: row.description.id, stage: row.description.stage };
       });
     } finally {
@@ -303,6 +306,14 @@ function watched(frames: AsyncIterable<AudioFrame>, late: Late, taken?: () => vo
       };
     },
   };
+}
+
+/** Throws SPEECH_FAILED: what does not keep the contract is not believed, however sure the engine is. */
+function check(row: object, { text, confidence }: Transcript): void {
+  if (typeof text !== 'string' || text.length > MOST_HEARD)
+    throw failure(row, `it gave no text of at most ${MOST_HEARD} characters`);
+  if (confidence !== undefined && !(confidence >= 0 && confidence <= 1))
+    throw failure(row, `its confidence of ${String(confidence).slice(0, 40)} is not 0 to 1`);
 }
 
 function over(kind: string): CoreError {
