@@ -335,6 +335,12 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
     ],
     admin,
   ),
+  'speech.phrases': post(
+    '/speech/phrases',
+    { wav: 'UklGRg==', phrases: ['hey computer'] },
+    [['no phrase', { wav: 'UklGRg==', phrases: [] }, 400, 'PARAMS_INVALID']],
+    { ...admin, bodyLimit: 6 << 20 },
+  ),
   'nfc.readers': get('/nfc/readers', [], admin),
   'nfc.poll': post('/NFC_poll', {}, BUS, admin),
   'nfc.read': post('/NFC_read', {}, BUS, admin),

@@ -5,11 +5,11 @@ import type { AudioFrame, PcmChunk } from '@device-core/plugin-api/services/audi
 import type {
   EngineKind,
   SpeakOptions,
+  Speech,
   TranscribeOptions,
   Transcript,
   VadResult,
   WakeHit,
-  WakePhrase,
 } from '@device-core/plugin-api/services/speech';
 import { Record } from './record.ts';
 import type { Registry, Row, Wanted } from './registry.ts';
@@ -49,19 +49,20 @@ export class Chain {
   ): AsyncGenerator<VadResult, void, undefined> {
     const open = (row: Row<'vad'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) =>
       row.engine.detect(copy, { signal });
-    return this.#follow('vad', frames, options.signal, open, true);
+    return this.#follow('vad', frames, options.signal, open);
   }
 
   detectWake(
     frames: AsyncIterable<AudioFrame>,
-    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    options: Parameters<Speech['detectWake']>[1],
   ): AsyncGenerator<WakeHit, void, undefined> {
     const speakable = this.#speakable;
+    const { trial = false } = options;
     const open = async function* (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) {
       const phrases = await speakable.phrases(row, options.phrases);
-      yield* row.engine.detect(copy, { phrases, signal });
+      yield* row.engine.detect(copy, { phrases, signal, ...(trial && { trial }) });
     };
-    return this.#follow('wake', frames, options.signal, open, false);
+    return this.#follow('wake', frames, options.signal, open, trial);
   }
 
   async transcribe(
@@ -146,9 +147,10 @@ export class Chain {
     frames: AsyncIterable<AudioFrame>,
     outer: AbortSignal,
     open: (row: Row<K>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) => AsyncIterable<T>,
-    eachFrame: boolean,
+    scores = false,
   ): AsyncGenerator<T, void, undefined> {
-    const rows = this.#registry.choose(kind, { stage: 'local' });
+    const rows = this.#registry.choose(kind, { stage: 'local', scores });
+    const eachFrame = kind === 'vad';
     const record = new Record(frames, RECENT, this.#scope);
     let given = 0;
     try {

@@ -333,6 +333,7 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   // What is installed beside the Core adds engines.
   'speech.engines': get('/speech/engines?kind=tts', { varies: ['engines'] }),
   'speech.synthesize': ask('/speech/synthesize', { text: 'Hello.' }),
+  'speech.phrases': ask('/speech/phrases', () => ({ wav: beep(), phrases: ['hey computer'] })),
   'intents.list': get('/intents'),
   'intents.match': ask('/intents/match', { text: 'what time is it' }),
   'intents.try': ask('/intents/try', { text: 'what is the time please' }),
