@@ -1,4 +1,5 @@
 /** Why a text means what it means: its nearest readings, how far apart they are, and the rule that bars each other one. */
+import { maybe } from '@device-core/plugin-api';
 import type { IntentMatch, SlotValue } from '@device-core/plugin-api/services/intents';
 import type { Catalogue, Row } from './catalogue.ts';
 import { plainer } from './forgiven.ts';
@@ -77,7 +78,7 @@ export async function readingsOf(
     match.outcome === 'plan' ? [match.plan.intent] : match.outcome === 'ambiguous' ? match.candidates.map(idOf) : [],
   );
   const lost = new Map(unspoken.map((one) => [one.intent, one.words]));
-  // What is carried out comes first, whatever else fits.
+  // The reading that is carried out comes first.
   const ranked = candidates.toSorted(
     (one, other) => Number(meant.has(rowId(other.row))) - Number(meant.has(rowId(one.row))),
   );
@@ -86,7 +87,6 @@ export async function readingsOf(
     const { row, sentence, found, readAs } = one;
     const { id, title } = row.compiled.definition;
     const rule = ruleOf(one, meant, match.outcome, byDevice);
-    const silent = lost.get(id);
     return {
       intent: id,
       title,
@@ -95,9 +95,7 @@ export async function readingsOf(
       slots: found.slots,
       distance: rounded(found.distance),
       changes: found.changes,
-      ...(readAs !== undefined && { readAs }),
-      ...(silent && { unspoken: silent }),
-      ...(rule && { refused: { rule, reason: REASONS[rule] } }),
+      ...maybe({ readAs, unspoken: lost.get(id), refused: rule && { rule, reason: REASONS[rule] } }),
     };
   });
   const [best] = ranked;
@@ -106,9 +104,9 @@ export async function readingsOf(
     outcome: match.outcome,
     language: base,
     readings,
-    ...(best && other && { margin: rounded(other.found.distance - best.found.distance) }),
+    ...maybe({ margin: best && other && rounded(other.found.distance - best.found.distance) }),
     ...reason,
-    ...(looks.spent && { partial: true }),
+    ...maybe({ partial: looks.spent ? true : undefined }),
   };
 }
 

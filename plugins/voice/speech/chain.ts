@@ -1,6 +1,6 @@
 /** One engine after the other, until one of them does what is asked. */
 
-import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { AudioFrame, PcmChunk } from '@device-core/plugin-api/services/audio';
 import type {
   EngineKind,
@@ -57,10 +57,10 @@ export class Chain {
     options: Parameters<Speech['detectWake']>[1],
   ): AsyncGenerator<WakeHit, void, undefined> {
     const speakable = this.#speakable;
-    const { trial = false } = options;
+    const { trial } = options;
     const open = async function* (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) {
       const phrases = await speakable.phrases(row, options.phrases);
-      yield* row.engine.detect(copy, { phrases, signal, ...(trial && { trial }) });
+      yield* row.engine.detect(copy, { phrases, signal, ...maybe({ trial }) });
     };
     return this.#follow('wake', frames, options.signal, open, trial);
   }

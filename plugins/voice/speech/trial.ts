@@ -1,4 +1,4 @@
-/** Where phrases may be in a recording, and how strict a threshold each of them bears: what thresholds are tuned by. */
+/** Places of phrases in a recording, and the strictest threshold that each bears: thresholds are tuned by them. */
 import { CoreError } from '@device-core/plugin-api';
 import { decodeWav, msOf, Reblocker, resample } from '@device-core/plugin-api/audio';
 import { base64Schema, bytesOf, exactly, PerCaller } from '@device-core/plugin-api/operation-kit';
@@ -27,12 +27,12 @@ const AROUND = CAPTURE_RATE / 2;
 const ONE_MS = 1_000;
 
 export function trialOperation(speech: Pick<Speech, 'detectWake'>): Operation<Trial, object> {
-  // A trial computes as fast as it can: one at a time, whoever asks.
+  // A trial computes as fast as it can: one at a time for each caller.
   const callers = new PerCaller(1);
   return {
     name: 'speech.phrases',
     summary: 'Look for phrases in a WAV file, and tell how strict a threshold each bears',
-    description: `At most ${MOST_SECONDS} s. Nobody hears it and no turn begins. For \`devicectl voice tune\`.`,
+    description: `At most ${MOST_SECONDS} s. It is not played, and no turn begins. For \`devicectl voice tune\`.`,
     params: exactly({
       wav: base64Schema(MOST_BYTES, 'A WAV file'),
       phrases: {

@@ -65,7 +65,7 @@ export class LocalStage implements Stage {
   }
 
   refused(): void {
-    // The trace of the turn tells it: nothing that is owed to anybody was left out.
+    // The trace of the turn tells it.
   }
 
   reached(): boolean {
@@ -81,7 +81,7 @@ export class LocalStage implements Stage {
       const within = AbortSignal.any([signal, over.signal]);
       const own = this.#first ? utterance.local : this.#along.get(utterance);
       const work = own ?? this.#transcribe(utterance, within);
-      work.catch(() => undefined); // nobody looks at it where the turn is over
+      work.catch(() => undefined); // its failure counts for nothing where the turn is over
       const heard = await scope.within('the local transcription', ms, () => work, { signal });
       if (heard.text === '' && heard.inGrammar !== false) return { outcome: 'empty' };
       if (heard.inGrammar === false) return { outcome: 'none', heard, reason: 'out-of-grammar' };

@@ -16,7 +16,7 @@ export interface RouterSettings extends CloudSettings {
   readonly local: boolean;
   /** Those, one after the other; absent: the first of the order that is well. */
   readonly stages?: readonly (Partial<LocalSettings> & { readonly engine: string })[];
-  /** Of stages that name none. */
+  /** Default of the stages. */
   readonly unsureBelow: number;
   readonly localMs: number;
 }
@@ -111,9 +111,9 @@ export class Router {
       await race.over();
       signal.throwIfAborted();
       const refusals = asked.flatMap(([, { refusal }]) => refusal ?? []);
-      const nobody = { outcome: 'failed', code: 'ENGINE_MISSING', reason: refusals.join('; ') } as const;
+      const unasked = { outcome: 'failed', code: 'ENGINE_MISSING', reason: refusals.join('; ') } as const;
       const route = asked.filter(([stage, { refusal }]) => refusal !== undefined || stage.reached(utterance));
-      return { reading: race.reading ?? nobody, route: route.map(([, step]) => step) };
+      return { reading: race.reading ?? unasked, route: route.map(([, step]) => step) };
     } finally {
       stop.abort(new CoreError('CANCELLED', { what: 'the transcription', reason: 'another engine was first' }));
     }
@@ -127,10 +127,10 @@ export class Router {
     return this.#meanings.of(heard, turn, signal);
   }
 
-  /** Until a stage has understood, or all have answered, or the next is asked as well. */
+  /** Resolves when a stage has understood, or all have answered, or the next is asked as well. */
   async #wait(race: Race, hedgeMs: number): Promise<Race> {
     const ms = hedgeMs > 0 ? hedgeMs : Number.POSITIVE_INFINITY;
-    // What takes longer goes on; at the end of the turn nobody waits any more.
+    // A stage that takes longer goes on; the end of the turn ends the wait.
     await this.#scope.within('hedge', ms, () => race.over()).catch(() => undefined);
     return race;
   }

@@ -68,7 +68,7 @@ describe('phrases in a WAV file', () => {
     });
   });
 
-  it('are not looked for in more than a minute, nor in what is no WAV file', async () => {
+  it('are not looked for in more than a minute, nor in other bytes than a WAV file', async () => {
     await using device = await start(finds([]), true);
     const fails = (sound: string) =>
       assert.rejects(device.run({ wav: sound, phrases: ['hey device'] }), { code: 'PARAMS_INVALID' });

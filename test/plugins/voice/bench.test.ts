@@ -69,7 +69,7 @@ suite('figures', () => {
     );
   });
 
-  test('a turn is right where what was done is what was meant, whatever the words', () => {
+  test('a turn is right where the deed is the meaning, in other words, too', () => {
     const plan = { intent: 'a.b', title: 'x', slots: { two: 2, one: 1 }, text: 'x', mayGoOn: false };
     const turn = (facts: object) => ({ outcome: 'answered', ...facts }) as VoiceTurn;
     const meant = meaningOf({ intent: 'a.b', slots: { one: 1, two: 2 } });

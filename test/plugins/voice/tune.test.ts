@@ -52,7 +52,7 @@ suite('the trade-off of a threshold', () => {
     );
   });
 
-  test('is drawn as SVG, whatever the phrase is', () => {
+  test('is drawn as SVG with any phrase', () => {
     const rows = tradeOff(POSITIVE, NEGATIVE);
     const svg = picture({ phrase: 'a <b> & "c"', rows, chosen: proposal(rows, 0) });
     assert.match(svg, /^<svg xmlns/);

@@ -1,3 +1,4 @@
+import { maybe } from '@device-core/plugin-api';
 import { cell, defineProgram, type ProgramOutput } from '@device-core/plugin-api/program';
 import type { Tried, TriedReading } from '../readings.ts';
 
@@ -21,7 +22,7 @@ export const program = defineProgram<Args>({
   },
   async run({ client, out, args }) {
     const { text, lang, most } = args;
-    const answer = await client.post('/intents/try', { text, most, ...(lang !== undefined && { language: lang }) });
+    const answer = await client.post('/intents/try', { text, most, ...maybe({ language: lang }) });
     if (out.json) return out.line(answer.text);
     const { outcome, readings, margin, reason, partial, language } = answer.body as unknown as Tried;
     for (const [index, reading] of readings.entries()) await tell(out, reading, index + 1);

@@ -28,7 +28,7 @@ interface Args {
 
 /** A wake phrase of which nothing has come so long after the sound was missed. */
 const MISSED_MS = 2_500;
-/** Nobody says the next thing at once. */
+/** People do not say the next thing at once. */
 const BETWEEN_MS = 400;
 /** Sound that the microphone takes at once. */
 const PIECE_S = 50;
@@ -36,7 +36,7 @@ const PIECE_S = 50;
 /** `devicectl voice bench` */
 export const program = defineProgram<Args>({
   description:
-    'The commands are carried out: use a simulator, not a device that somebody needs. The folder holds labels.json, or a text file beside each WAV file.',
+    'The commands are carried out: use a simulator, not a device in use. The folder holds labels.json, or a text file beside each WAV file.',
   params: {
     type: 'object',
     required: ['folder'],

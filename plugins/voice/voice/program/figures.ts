@@ -62,7 +62,7 @@ export function percentile(values: readonly number[], part: number): Percentile 
   return { of, ms: at(of * part), low: at(of * part - spread), high: at(of * part + spread + 1) };
 }
 
-/** What a clip should lead to. */
+/** The result that a clip should have. */
 export interface Expected {
   /** `none`: no phrase is in it. `button`: a command alone. Else the phrase. */
   readonly wake: string;
@@ -80,12 +80,12 @@ export interface Judged extends Expected {
   readonly turns: readonly VoiceTurn[];
 }
 
-/** All that is to be done, whatever the words. */
+/** Intent and slots, without the words. */
 export function meaningOf({ intent, slots }: { readonly intent: string; readonly slots: object }): string {
   return `${intent} ${JSON.stringify(Object.entries(slots).sort(([one], [other]) => (one < other ? -1 : 1)))}`;
 }
 
-/** Of a command; null: of words that mean nothing, where a refusal is right. */
+/** A command's; null: words that mean nothing, where a refusal is right. */
 export function verdictOf(turn: VoiceTurn | undefined, meant: string | null): Verdict {
   if (!turn) return 'unheard';
   if (!turn.plan) return meant === null ? 'right' : 'refused';

@@ -12,7 +12,7 @@ const MOST_TURNS = 20;
 /** Milliseconds of the sound. With `wait` it has been heard when this resolves. */
 export async function inject(client: ProgramClient, wav: string, wait = false): Promise<number> {
   const request = { timeoutMs: INJECT_MS, accept: [404] };
-  const { status, body } = await client.post('/audio/inject', { wav, ...(wait && { wait }) }, request);
+  const { status, body } = await client.post('/audio/inject', { wav, wait }, request);
   if (status !== 404) return Number(body.ms);
   const text = 'cannot speak to this device: it has no simulated microphone (plugin audio-sim)';
   throw new Failure(EXIT.answered, 'UNAVAILABLE', text, { hint: 'try it with the simulator: npm start' });
@@ -36,7 +36,7 @@ export async function since(client: ProgramClient, before: string | undefined): 
   return turns.slice(0, known < 0 ? undefined : known).reverse();
 }
 
-/** Until the device has nothing more to say. */
+/** Resolves when the device has nothing more to say. */
 export async function idle(client: ProgramClient, signal?: AbortSignal): Promise<void> {
   const deadline = performance.now() + TURN_MS;
   while (performance.now() < deadline) {

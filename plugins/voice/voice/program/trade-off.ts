@@ -1,4 +1,4 @@
-/** What each threshold of a wake phrase costs: calls that are missed against calls that nobody made. */
+/** The price of each threshold of a wake phrase: missed calls against false ones. */
 import { type Rate, rate, type Share, share } from './figures.ts';
 
 /** A recording, with the strictest threshold of each phrase that was found in it. */
@@ -30,7 +30,7 @@ export function tradeOff(positive: readonly Trial[], negative: readonly Trial[])
   });
 }
 
-/** Of the thresholds that are quiet enough those that miss least, and of these the strictest: it costs nothing. */
+/** Thresholds that are quiet enough and miss least are equal; the strictest of them costs nothing. */
 export function proposal(rows: readonly TradeOff[], falsePerHour: number): TradeOff | undefined {
   const quiet = rows.filter(({ falseCalls, missed }) => falseCalls.perHour <= falsePerHour && missed.share < 1);
   return quiet.findLast(({ missed }) => missed.count === quiet[0]!.missed.count);
