@@ -17,6 +17,8 @@ export interface EngineDescription {
   readonly streaming?: boolean;
   /** STT: knows only the sentences of a grammar. */
   readonly needsGrammar?: boolean;
+  /** WAKE: knows trials, and its hits tell `strictest`. */
+  readonly scores?: boolean;
   /** TTS */
   readonly voices?: readonly string[];
   /** Files by path and hash that were checked before the engine was made. */
@@ -47,6 +49,8 @@ export interface WakeHit {
   readonly phrase: string;
   /** 0..1 */
   readonly score: number;
+  /** The highest threshold at which it would still be one; of engines with `scores`. */
+  readonly strictest?: number;
   /** Monotonic time of the frame that held the last sample of the phrase, as far as the engine can tell. */
   readonly at: number;
 }
@@ -55,7 +59,12 @@ export interface WakeHit {
 export interface WakeEngine {
   detect(
     frames: AsyncIterable<AudioFrame>,
-    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    options: {
+      readonly phrases: readonly WakePhrase[];
+      /** To tune thresholds: every frame at which a phrase may be there is told, at any threshold, and nothing rests after it. */
+      readonly trial?: boolean;
+      readonly signal: AbortSignal;
+    },
   ): AsyncIterable<WakeHit>;
   /** Those of the phrases that it cannot look for: it is not asked for them. Absent: it can look for any. */
   unspeakable?(phrases: readonly string[]): Promise<readonly string[]>;
@@ -151,9 +160,10 @@ export interface Speech {
   list(kind?: EngineKind): Promise<readonly EngineInfo[]>;
   /** Rejects with ENGINE_MISSING where no engine of the kind, language and stage is well. */
   detectSpeech(frames: AsyncIterable<AudioFrame>, options: { readonly signal: AbortSignal }): AsyncIterable<VadResult>;
+  /** A trial goes to an engine with `scores` alone. */
   detectWake(
     frames: AsyncIterable<AudioFrame>,
-    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    options: { readonly phrases: readonly WakePhrase[]; readonly trial?: boolean; readonly signal: AbortSignal },
   ): AsyncIterable<WakeHit>;
   /** One engine by name, or the first of a stage. Routing between stages is the voice plugin's. Resolves with who served. */
   transcribe(

@@ -2,6 +2,7 @@
 import { admin, type Case, type Endpoint, get, post } from './endpoint.ts';
 import { LIFE_ENDPOINTS } from './life-endpoints.ts';
 import { LOG_ENDPOINTS } from './log-endpoints.ts';
+import { SPEECH_ENDPOINTS } from './speech-endpoints.ts';
 import { TELEMETRY_ENDPOINTS } from './telemetry-endpoints.ts';
 import { TIMER_ENDPOINTS } from './timer-endpoints.ts';
 
@@ -325,28 +326,10 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   'bridge.reboot': post('/bridge/reboot', {}, [['another mode', { mode: 'dfu' }, 400, 'PARAMS_INVALID']], admin),
   'sensors.list': get('/sensors'),
   'sensors.read': get('/sensors/environment', [], admin),
-  'speech.engines': get('/speech/engines', [], admin),
-  'speech.synthesize': post(
-    '/speech/synthesize',
-    { text: 'Hello.' },
-    [
-      ['nothing to say', { text: '' }, 400, 'PARAMS_INVALID'],
-      ['signs only', { text: '...' }, 400, 'PARAMS_INVALID'],
-    ],
-    admin,
-  ),
   'nfc.readers': get('/nfc/readers', [], admin),
   'nfc.poll': post('/NFC_poll', {}, BUS, admin),
   'nfc.read': post('/NFC_read', {}, BUS, admin),
   'nfc.write': post('/NFC_write', { records: [] }, BUS, admin),
-  'intents.list': get('/intents', [['a language that is none', '/intents?language=4', 400, 'PARAMS_INVALID']]),
-  'intents.match': post(
-    '/intents/match',
-    { text: 'what time is it' },
-    [['no text', { text: '' }, 400, 'PARAMS_INVALID']],
-    admin,
-  ),
-  'intents.grammar': get('/intents/grammar', [], admin),
   'i2c.handles': get('/i2c/handles'),
   'i2c.transfer': post('/I2C_transfer_txrx', { handle: 'memory', tx: 'AA==', rxLen: 1 }, BUS, admin),
   'i2c.recover': post('/I2C_recover', { handle: 'memory' }, BUS, admin),
@@ -435,6 +418,7 @@ export const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   ...LOG_ENDPOINTS,
   ...TELEMETRY_ENDPOINTS,
   ...TIMER_ENDPOINTS,
+  ...SPEECH_ENDPOINTS,
   'sim.touch': post('/sim/touch', { x: 1, y: 1 }, [], admin),
   'sim.swipe': post('/sim/swipe', { x: 1, y: 1, toX: 9, toY: 9 }, [], admin),
   'sim.key': post('/sim/key', { name: 'ok' }, [], admin),

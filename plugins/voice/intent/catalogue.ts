@@ -104,13 +104,10 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
   }
 
   async match(text: string, { language }: { readonly language: string }): Promise<IntentMatch> {
-    if (text.length > MAX_TEXT) return none(`the text has more than ${MAX_TEXT} characters`);
     const base = baseLanguage(language);
+    const words = this.wordsOf(text, base);
+    if (typeof words === 'string') return none(words);
     this.onNeed?.(base);
-    const numbers = numberWords(base);
-    const words = wordsOf(text, numbers?.percent, numbers?.minus);
-    if (words.length === 0) return none('there are no words');
-    if (words.length > MAX_WORDS) return none(`the text has more than ${MAX_WORDS} words`);
     const exact = this.#matchWords(words, text, base);
     const forgiven = forgivenOf(base);
     if (exact.outcome !== 'none' || !forgiven) return exact;
@@ -120,6 +117,15 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     if (lenient.outcome === 'none') return exact;
     // Both readings may still come true: "please stop" of an app's "please stop the music".
     return lenient.outcome === 'plan' ? { ...lenient, plan: { ...lenient.plan, mayGoOn: true } } : lenient;
+  }
+
+  /** The words of a text, or why it has none that could mean something. */
+  wordsOf(text: string, language: string): readonly string[] | string {
+    if (text.length > MAX_TEXT) return `the text has more than ${MAX_TEXT} characters`;
+    const numbers = numberWords(language);
+    const words = wordsOf(text, numbers?.percent, numbers?.minus);
+    if (words.length === 0) return 'there are no words';
+    return words.length > MAX_WORDS ? `the text has more than ${MAX_WORDS} words` : words;
   }
 
   #matchWords(words: readonly string[], text: string, language: string): IntentMatch {
@@ -202,7 +208,12 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
 
   /** Rows of a language that can be said now. */
   awake(language: string): readonly Row[] {
-    return [...this.#rows.values()].filter(({ awake, compiled }) => awake && compiled.language === language);
+    return this.known(language).filter(({ awake }) => awake);
+  }
+
+  /** Those of apps that do not run, too. */
+  known(language: string): readonly Row[] {
+    return [...this.#rows.values()].filter(({ compiled }) => compiled.language === language);
   }
 
   #index(language: string): Index {

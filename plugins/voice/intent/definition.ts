@@ -4,7 +4,7 @@ import type { IntentDefinition } from '@device-core/plugin-api/services/intents'
 import { Automaton, TooLarge } from './automaton.ts';
 import { buildSentence, type Context, type Sentence } from './build.ts';
 import { numberWords } from './numbers.ts';
-import { TemplateError } from './template.ts';
+import { NAME, TemplateError } from './template.ts';
 import { type Node, slotsOf } from './tree.ts';
 import { baseLanguage } from './words.ts';
 
@@ -19,7 +19,6 @@ export interface Compiled {
 
 const ID = /^[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+$/;
 const LANGUAGE = /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/;
-const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 const MAX_ID = 256;
 const MAX_TITLE = 200;
 const MAX_SENTENCES = 64;

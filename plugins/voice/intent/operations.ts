@@ -1,10 +1,11 @@
-import type { Capabilities } from '@device-core/plugin-api';
+import { type Capabilities, maybe } from '@device-core/plugin-api';
 import { exactly } from '@device-core/plugin-api/operation-kit';
 import type { IntentMatch } from '@device-core/plugin-api/services/intents';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { AppIntents, LeftOut } from './app-intents.ts';
 import type { Catalogue } from './catalogue.ts';
+import { RULES, readingsOf, type Tried } from './readings.ts';
 import type { Unspoken, UnspokenSentences } from './unspoken.ts';
 
 const TEXT: JsonSchema = { type: 'string' };
@@ -20,6 +21,21 @@ const PLAN: JsonSchema = exactly({
   text: TEXT,
   mayGoOn: { type: 'boolean', description: 'Longer sentences begin with this one.' },
 });
+const READING: JsonSchema = exactly(
+  {
+    intent: TEXT,
+    title: TEXT,
+    owner: TEXT,
+    sentence: { type: 'string', description: 'As its author wrote it.' },
+    slots: { type: 'object' },
+    distance: { type: 'number' },
+    changes: { type: 'array', items: TEXT, description: 'How the text differs from the sentence.' },
+    readAs: { type: 'string', description: 'The text without its courtesy, where that fitted.' },
+    unspoken: { type: 'array', items: TEXT, description: 'Words that the speech engine cannot hear.' },
+    refused: exactly({ rule: { enum: RULES }, reason: TEXT }),
+  },
+  ['intent', 'title', 'owner', 'sentence', 'slots', 'distance', 'changes'],
+);
 
 interface Language {
   readonly language?: string;
@@ -84,6 +100,36 @@ export function intentOperations(parts: IntentParts): readonly Operation<never, 
     errors: [],
     run: ({ text, language: asked = language }) => catalogue.match(text, { language: asked }),
   };
+  const tries: Operation<Language & { readonly text: string; readonly most?: number }, Tried> = {
+    name: 'intents.try',
+    summary: 'Tell why a text means what it means: its nearest readings, and what bars each of them',
+    description:
+      'Nothing is done. `distance` counts words by which the text differs from a sentence, `margin` those by which the next intent is further away.',
+    params: exactly(
+      {
+        text: { type: 'string', minLength: 1, maxLength: 500 },
+        language: LANGUAGE,
+        most: { type: 'integer', minimum: 1, maximum: 8, default: 2, description: 'readings' },
+      },
+      ['text'],
+    ),
+    result: exactly(
+      {
+        outcome: { enum: ['plan', 'ambiguous', 'none'] },
+        language: TEXT,
+        readings: { type: 'array', items: READING },
+        margin: { type: 'number' },
+        reason: { type: 'string', description: 'Why nothing would be done.' },
+        partial: { type: 'boolean', description: 'There are more sentences than were looked at.' },
+      },
+      ['outcome', 'language', 'readings'],
+    ),
+    capability: 'audio',
+    rest: { method: 'POST', path: '/intents/try' },
+    errors: [],
+    run: async ({ text, language: asked = language, most }) =>
+      readingsOf(catalogue, text, { language: asked, ...maybe({ most }), unspoken: await unspoken.list() }),
+  };
   const grammar: Operation<Language, { readonly grammar?: SpeechGrammar }> = {
     name: 'intents.grammar',
     summary: 'The grammar that recognisers get (JSGF)',
@@ -102,5 +148,5 @@ export function intentOperations(parts: IntentParts): readonly Operation<never, 
       return made ? { grammar: made } : {};
     },
   };
-  return [list, match, grammar] as readonly Operation<never, unknown>[];
+  return [list, match, tries, grammar] as readonly Operation<never, unknown>[];
 }

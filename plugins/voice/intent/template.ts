@@ -1,6 +1,6 @@
 /**
  * Sentence templates in hassil's syntax: `[optional]`, `(a|b)`, `(a;b)` in any order, `{slot}`, `{list:slot}`,
- * `<rule>`, `\` before a character that means itself. What stands in braces after a colon may also be a range or a
+ * `<rule>`, `a|b` without a group, `\` before a character that means itself. What stands in braces after a colon may also be a range or a
  * list: `{minutes:1..120}`, `{level:0..1/0.05}`, `{day:today|tomorrow}`, `{size:small=1|large=2}`. Text that touches a
  * group without a space belongs to the same word: `light[s]`.
  */
@@ -28,7 +28,8 @@ export const MAX_TEMPLATE = 1_000;
 export const MAX_DEPTH = 16;
 const MAX_PERMUTED = 5;
 const MAX_VALUES = 64;
-const NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+/** Names of slots, lists and rules, in any script: `<område>`. */
+export const NAME = /^[\p{L}_][\p{L}\p{M}\p{N}_-]{0,63}$/u;
 const NUMBER = String.raw`-?\d{1,9}(?:\.\d{1,6})?`;
 const RANGE = new RegExp(`^(${NUMBER})\\.\\.(${NUMBER})(?:/(${NUMBER}))?$`);
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}', '<': '>' };
@@ -84,10 +85,10 @@ class Parser {
       if (char === close) break;
       if (']})>'.includes(char)) throw this.#error(`expected ${close ? `"${close}"` : 'a word'}, found "${char}"`);
       if (char === '|' || char === ';') {
-        if (!open) throw this.#error(`"${char}" stands only within ( ) or [ ]`);
+        if (!open && char === ';') throw this.#error('";" stands only within ( )');
         if (separator !== undefined && separator !== char)
           throw this.#error(`expected "${separator}", found "${char}": one group has one of them`);
-        if (char === ';' && open.char === '[') throw this.#error('";" stands only within ( )');
+        if (char === ';' && open?.char === '[') throw this.#error('";" stands only within ( )');
         separator = char;
         branch();
         this.#at++;

@@ -37,7 +37,13 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       // A phrase has a language, the way to ask for it has none: the first language is that of the phrases.
       if (index > 0) continue;
       await pairs.listen();
-      const wake = { id: 'soundswallower', title: `${TITLE}: phrases`, languages: [language], stage: 'local' } as const;
+      const wake = {
+        id: 'soundswallower',
+        title: `${TITLE}: phrases`,
+        languages: [language],
+        stage: 'local',
+        scores: true,
+      } as const;
       const waker = new Waker(voice, model.phones, host.config, host.scope);
       host.scope.use('wake engine soundswallower', services.speech.register('wake', wake, waker, owner));
     }

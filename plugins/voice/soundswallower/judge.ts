@@ -16,6 +16,8 @@ export interface Verdict {
   readonly accepted: boolean;
   /** 0..1; accepted from 0.5 on. */
   readonly confidence: number;
+  /** 0..1: the highest strictness at which it is accepted. */
+  readonly strictest: number;
 }
 
 /** Lead by frame that is asked for; measured on sentences and phrases of four voices in quiet and in noise of 25 to 10 dB. */
@@ -49,9 +51,12 @@ export function judge(evidence: Evidence, strictness: number, frames: number, de
   const { quiet, byNoise, least, most } = demand;
   const asked = Math.min(most, Math.max(least, quiet + byNoise * Math.max(0, QUIET_DB - contrast)));
   const spare = lead / Math.max(1, frames) - asked - (strictness - 0.5) * demand.span;
+  const strictest = Math.min(1, Math.max(0, strictness + spare / demand.span));
   const covered = words >= COVER * sounds;
   const confidence = 1 / (1 + Math.exp(-spare / SLOPE));
-  return covered ? { accepted: spare >= 0, confidence } : { accepted: false, confidence: Math.min(confidence, 0.49) };
+  return covered
+    ? { accepted: spare >= 0, confidence, strictest }
+    : { accepted: false, confidence: Math.min(confidence, 0.49), strictest: 0 };
 }
 
 /** Decibels of full scale of a frame; digital silence counts as a very quiet room. */

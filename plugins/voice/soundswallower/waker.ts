@@ -1,6 +1,6 @@
 /** Phrases among whatever is said. */
 
-import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
 import type { WakeEngine, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { Cleaner } from './cleaner.ts';
@@ -58,13 +58,15 @@ export class Waker implements WakeEngine {
 
   async *detect(
     frames: AsyncIterable<AudioFrame>,
-    { phrases, signal }: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    { phrases, trial = false, signal }: Parameters<WakeEngine['detect']>[1],
   ): AsyncGenerator<WakeHit, void, undefined> {
-    const wanted = phrases.map((phrase) => this.#wanted(phrase));
+    const wanted = phrases.map(({ phrase, threshold }) =>
+      this.#wanted({ phrase, ...maybe({ threshold: trial ? 0 : threshold }) }),
+    );
     if (wanted.length === 0) throw invalid('there is none');
     const texts = wanted.map(({ words }) => words.join(' '));
     using lease = await this.#voice.pairs.take(`wake ${texts.join(',')}`, (pair) => this.#prepare(pair, wanted), true);
-    const search = new Search(lease.pair, wanted, this.#settings);
+    const search = new Search(lease.pair, wanted, this.#settings, trial);
     const pace = new Pace();
     try {
       for await (const frame of this.#scope.until(frames, signal)) {
@@ -107,6 +109,7 @@ class Search {
   readonly #pair: Pair;
   readonly #wanted: readonly Wanted[];
   readonly #settings: WakeSettings;
+  readonly #trial: boolean;
   readonly #gate: Gate;
   /** Sound that the search has heard; while the gate is closed, the sound that it would hear first. */
   #heard: Heard[] = [];
@@ -116,7 +119,8 @@ class Search {
   #quietUntil = Number.NEGATIVE_INFINITY;
   #next: number | undefined;
 
-  constructor(pair: Pair, wanted: readonly Wanted[], settings: WakeSettings) {
+  constructor(pair: Pair, wanted: readonly Wanted[], settings: WakeSettings, trial: boolean) {
+    this.#trial = trial;
     this.#pair = pair;
     this.#wanted = wanted;
     this.#settings = settings;
@@ -139,7 +143,7 @@ class Search {
     if (!this.#running) this.#begin();
     this.#hear(one);
     const hit = this.#look(frame.at);
-    if (hit) this.#end([]);
+    if (hit && !this.#trial) this.#end([]);
     return hit;
   }
 
@@ -182,11 +186,11 @@ class Search {
     const lead = this.#pair.known.score() - this.#pair.sounds.score();
     const loud = contrastOf(this.#heard.map(({ level }) => level).concat(this.#gate.floor));
     const evidence = { lead, words: frames, sounds: frames, contrast: loud };
-    const { accepted, confidence } = judge(evidence, found.threshold, frames, PHRASES);
+    const { accepted, confidence, strictest } = judge(evidence, found.threshold, frames, PHRASES);
     if (!accepted) return undefined;
-    this.#quietUntil = now + this.#settings.refractoryMs;
+    if (!this.#trial) this.#quietUntil = now + this.#settings.refractoryMs;
     const end = Math.min(this.#heard.length - 1, Math.floor(((last.from + last.frames) * 10) / FRAME_MS));
-    return { phrase: found.phrase, score: confidence, at: this.#heard[end]?.frame.at ?? now };
+    return { phrase: found.phrase, score: confidence, strictest, at: this.#heard[end]?.frame.at ?? now };
   }
 }
 

@@ -1,15 +1,15 @@
 /** One engine after the other, until one of them does what is asked. */
 
-import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { AudioFrame, PcmChunk } from '@device-core/plugin-api/services/audio';
 import type {
   EngineKind,
   SpeakOptions,
+  Speech,
   TranscribeOptions,
   Transcript,
   VadResult,
   WakeHit,
-  WakePhrase,
 } from '@device-core/plugin-api/services/speech';
 import { Record } from './record.ts';
 import type { Registry, Row, Wanted } from './registry.ts';
@@ -26,6 +26,8 @@ export interface Limits {
 const RECENT = 100;
 /** Letters for which every engine of speech has a sound. */
 const LATIN = /[\p{Script=Latin}\p{N}]/u;
+/** Characters of what is heard: more is said by none in a command. */
+const MOST_HEARD = 4_000;
 /** Codes that blame the question, not the engine. */
 const NO_FAULT: ReadonlySet<string> = new Set(['PARAMS_INVALID', 'LANGUAGE_UNSUPPORTED']);
 
@@ -47,19 +49,20 @@ export class Chain {
   ): AsyncGenerator<VadResult, void, undefined> {
     const open = (row: Row<'vad'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) =>
       row.engine.detect(copy, { signal });
-    return this.#follow('vad', frames, options.signal, open, true);
+    return this.#follow('vad', frames, options.signal, open);
   }
 
   detectWake(
     frames: AsyncIterable<AudioFrame>,
-    options: { readonly phrases: readonly WakePhrase[]; readonly signal: AbortSignal },
+    options: Parameters<Speech['detectWake']>[1],
   ): AsyncGenerator<WakeHit, void, undefined> {
     const speakable = this.#speakable;
+    const { trial } = options;
     const open = async function* (row: Row<'wake'>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) {
       const phrases = await speakable.phrases(row, options.phrases);
-      yield* row.engine.detect(copy, { phrases, signal });
+      yield* row.engine.detect(copy, { phrases, signal, ...maybe({ trial }) });
     };
-    return this.#follow('wake', frames, options.signal, open, false);
+    return this.#follow('wake', frames, options.signal, open, trial);
   }
 
   async transcribe(
@@ -83,6 +86,7 @@ export class Chain {
         const transcript = await answer.catch((error: unknown) => {
           throw record.failure ? new SourceFailure(record.failure.error) : error;
         });
+        check(row, transcript);
         return { ...transcript, engine: row.description.id, stage: row.description.stage };
       });
     } finally {
@@ -143,9 +147,10 @@ export class Chain {
     frames: AsyncIterable<AudioFrame>,
     outer: AbortSignal,
     open: (row: Row<K>, copy: AsyncIterable<AudioFrame>, signal: AbortSignal) => AsyncIterable<T>,
-    eachFrame: boolean,
+    scores = false,
   ): AsyncGenerator<T, void, undefined> {
-    const rows = this.#registry.choose(kind, { stage: 'local' });
+    const rows = this.#registry.choose(kind, { stage: 'local', scores });
+    const eachFrame = kind === 'vad';
     const record = new Record(frames, RECENT, this.#scope);
     let given = 0;
     try {
@@ -303,6 +308,14 @@ function watched(frames: AsyncIterable<AudioFrame>, late: Late, taken?: () => vo
       };
     },
   };
+}
+
+/** Throws SPEECH_FAILED: what does not keep the contract is not believed, however sure the engine is. */
+function check(row: object, { text, confidence }: Transcript): void {
+  if (typeof text !== 'string' || text.length > MOST_HEARD)
+    throw failure(row, `it gave no text of at most ${MOST_HEARD} characters`);
+  if (confidence !== undefined && !(confidence >= 0 && confidence <= 1))
+    throw failure(row, `its confidence of ${String(confidence).slice(0, 40)} is not 0 to 1`);
 }
 
 function over(kind: string): CoreError {

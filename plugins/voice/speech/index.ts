@@ -6,6 +6,7 @@ import { speech } from '@device-core/plugin-api/services/speech';
 import { Chain } from './chain.ts';
 import { engineOperation, synthesisOperation } from './operations.ts';
 import { KINDS, Registry, type Settings } from './registry.ts';
+import { trialOperation } from './trial.ts';
 
 interface Config extends Settings {
   readonly resultMs: number;
@@ -32,7 +33,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Config>({
       speak: (text, options) => chain.speak(text, options),
       onChange: (listener) => registry.onChange(listener),
     });
-    for (const operation of [engineOperation(registry), synthesisOperation(chain)])
+    for (const operation of [engineOperation(registry), synthesisOperation(chain), trialOperation(chain)])
       scope.use(`operation ${operation.name}`, services.operations.add(operation as Operation<never, unknown>));
     const began = monotonicMs();
     host.tap('health.collect', (report) => {

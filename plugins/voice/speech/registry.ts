@@ -33,6 +33,8 @@ export interface Wanted {
   readonly language?: string | undefined;
   readonly stage?: 'local' | 'cloud' | undefined;
   readonly engine?: string | undefined;
+  /** Its hits tell how strict a threshold they bear. */
+  readonly scores?: boolean | undefined;
 }
 
 export class Registry {
@@ -85,21 +87,29 @@ export class Registry {
 
   /** Those that fit and are well, the first to be asked first. Throws ENGINE_MISSING, which says why there is none. */
   choose<K extends EngineKind>(kind: K, wanted: Wanted): readonly Row<K>[] {
-    const { language, stage, engine } = wanted;
+    const { language, stage, engine, scores } = wanted;
     const fitting = this.fitting(kind, wanted);
     const well = fitting.filter(({ pause }) => pause === undefined);
     if (well.length > 0) return well;
-    const asked = [engine, stage, language && `for ${language}`].filter(Boolean).join(', ');
+    const asked = [
+      engine,
+      stage,
+      language && `for ${language}`,
+      scores && 'that tells how strict a threshold a hit bears',
+    ]
+      .filter(Boolean)
+      .join(', ');
     const reason = fitting.map(({ description, problem }) => `${description.id} is put aside: ${problem}`).join('; ');
     throw new CoreError('ENGINE_MISSING', { kind, reason: reason || `none is registered${asked && ` (${asked})`}` });
   }
 
   /** Those that fit, well or not, the first to be asked first. */
-  fitting<K extends EngineKind>(kind: K, { language, stage, engine }: Wanted): readonly Row<K>[] {
+  fitting<K extends EngineKind>(kind: K, { language, stage, engine, scores }: Wanted): readonly Row<K>[] {
     return this.#ranked(kind).filter(
       ({ description }) =>
         (engine === undefined || description.id === engine) &&
         (stage === undefined || description.stage === stage) &&
+        (!scores || description.scores === true) &&
         (language === undefined || knows(description, language)),
     ) as unknown as readonly Row<K>[];
   }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { CoreError, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { type Audio, monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { Intents } from '@device-core/plugin-api/services/intents';
-import type { Speech, SpeechGrammar, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
+import type { Speech, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
 import { Ear, type EarEvents, type EarSettings, type Hearable } from './ear.ts';
 import type { Floor } from './floor.ts';
 import type { Reports } from './reports.ts';
@@ -15,6 +15,8 @@ import type { Completeness, TranscribeLocally } from './utterance.ts';
 export interface AttentionSettings extends EarSettings {
   readonly language: string;
   readonly local: boolean;
+  /** Hears commands from their onset; absent: the first that is well. */
+  readonly engine?: string | undefined;
   readonly wake: readonly WakePhrase[];
   readonly stopWords: readonly string[];
   /** How calls are heard while the device itself speaks. */
@@ -66,7 +68,6 @@ export class Attention {
   readonly #reports: Reports;
   #earStop: AbortController | undefined;
   #earRun: Promise<void> = Promise.resolve();
-  #grammar: SpeechGrammar | undefined;
   #guest: Guest | undefined;
   #muting = 0;
   /** The preferred engine when the ear began. */
@@ -139,11 +140,11 @@ export class Attention {
   useIntents(intents: Intents, scope: Scope): void {
     this.#senses.present = { ...this.#senses.present, intents };
     scope.defer('intents in use', () => {
-      if (this.#gone('intents', intents)) this.#grammar = undefined;
+      if (this.#gone('intents', intents)) this.#senses.grammar = undefined;
     });
     const refresh = async () => {
       const grammar = await intents.grammar(this.#settings.language);
-      if (this.#senses.present.intents === intents) this.#grammar = grammar;
+      if (this.#senses.present.intents === intents) this.#senses.grammar = grammar;
     };
     const changed = () => {
       refresh().catch((error: unknown) => this.#log.warn({ reason: reasonOf(error) }, 'cannot get the grammar'));
@@ -330,8 +331,8 @@ export class Attention {
   #transcriber(): TranscribeLocally | undefined {
     const { speech } = this.#senses.present;
     if (!this.#settings.local || !speech) return undefined;
-    const { language, wake } = this.#settings;
-    const grammar = this.#grammar;
+    const { language, wake, engine } = this.#settings;
+    const { grammar } = this.#senses;
     return (frames, { partial, signal }) =>
       speech.transcribe(frames, {
         language,
@@ -339,7 +340,7 @@ export class Attention {
         signal,
         stage: 'local',
         prefix: wake.map(({ phrase }) => phrase),
-        ...maybe({ grammar }),
+        ...maybe({ grammar, engine }),
       });
   }
 

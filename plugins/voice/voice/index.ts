@@ -29,7 +29,7 @@ import { talkStream } from './talk.ts';
 import { type Prompts, Thinker } from './thinker.ts';
 import { Traces } from './traces.ts';
 
-interface Settings extends Omit<AttentionSettings, 'retryMs' | 'local'> {
+interface Settings extends Omit<AttentionSettings, 'retryMs' | 'local' | 'engine'> {
   readonly voice?: string;
   readonly sounds: readonly FeedbackSound[];
   readonly sayQueue: number;
@@ -91,13 +91,14 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
       budget,
       speech: () => senses.speech(),
       intents: () => senses.intents(),
+      grammar: () => senses.grammar,
       localOnly: () => userLocalOnly,
       online: () => network === undefined || network === 'online',
       prefix: config.wake.map(({ phrase }) => phrase),
       partial: (turn, transcript) => reports.partial(turn, transcript, 'cloud'),
       trace: (turn) => traces.handOn(turn, 'stt'),
     });
-    const settings = { ...config, local };
+    const settings = { ...config, local, engine: config.router.stages?.[0]?.engine };
     const attention = new Attention({ scope, log, settings, floor, senses, speaker, router, reports });
     const thinker = new Thinker({
       scope,

@@ -2,8 +2,9 @@ import type { CoreErrorCode } from '@device-core/plugin-api';
 import { exactly, PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { LedgerEntry, VoiceTurn } from '@device-core/plugin-api/services/voice';
+import type { Unsent } from './cloud-stage.ts';
 import type { Conductor } from './conductor.ts';
-import type { Router, Unsent } from './router.ts';
+import type { Router } from './router.ts';
 import type { Traces } from './traces.ts';
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };

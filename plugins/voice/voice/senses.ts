@@ -3,12 +3,14 @@
 import { CoreError } from '@device-core/plugin-api';
 import type { Audio } from '@device-core/plugin-api/services/audio';
 import type { Intents } from '@device-core/plugin-api/services/intents';
-import type { Speech } from '@device-core/plugin-api/services/speech';
+import type { Speech, SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { Ear } from './ear.ts';
 
 export class Senses {
   present: { readonly audio?: Audio; readonly speech?: Speech; readonly intents?: Intents } = {};
   ear: Ear | undefined;
+  /** All that can be said now. */
+  grammar: SpeechGrammar | undefined;
 
   /** Throws SERVICE_MISSING, as the other two. */
   audio(): Audio {

@@ -2,7 +2,8 @@
 import { CoreError, type ErrorCode, reasonOf, type Scope } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
-import type { Reading, Router, Understood } from './router.ts';
+import type { Reading } from './reading.ts';
+import type { Router, Step, Understood } from './router.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';
 
@@ -58,11 +59,10 @@ export class Thinker {
     } finally {
       utterance.abort();
     }
-    const { reading, cloud } = understood;
+    const { reading, route } = understood;
     const now = monotonicMs();
     const sttAt = ('matched' in reading ? reading.matched?.[0] : undefined) ?? now;
-    const refused = cloud?.refusal === undefined ? '' : `, not asked: ${cloud.refusal}`;
-    traces.span(turn, 'stt', from, sttAt, cloud && `cloud for ${cloud.rule}${refused}`);
+    traces.span(turn, 'stt', from, sttAt, told(route));
     if (reading.outcome === 'empty') return undefined;
     if (reading.outcome !== 'failed') {
       const { heard, matched } = reading;
@@ -70,7 +70,7 @@ export class Thinker {
       traces.set(turn, { heard: heard.text, stage: heard.stage, engine: heard.engine });
       final(turn, heard, Math.max(0, Math.round(now - utterance.lastSpeechAt)));
     }
-    return this.#answer(reading, turn, signal, cloud?.refusal);
+    return this.#answer(reading, turn, signal, route.at(-1)?.refusal);
   }
 
   /** The same for text that was never speech. */
@@ -155,6 +155,17 @@ export class Thinker {
     if (code === 'INTENT_NOT_FOUND') return { outcome: 'refused', code, say: prompts.noSuchThing };
     return { outcome: 'failed', code, say: code === 'TIMEOUT' ? prompts.late : prompts.failed };
   }
+}
+
+/** The stages after the first, with the reason why each was due; undefined where the first was enough. */
+function told(route: readonly Step[]): string | undefined {
+  const steps = route
+    .filter(({ rule, refusal }) => rule !== undefined || refusal !== undefined)
+    .map(({ stage, rule, refusal }) => {
+      const why = rule === undefined ? stage : `${stage} for ${rule}`;
+      return refusal === undefined ? why : `${why}, not asked: ${refusal}`;
+    });
+  return steps.length === 0 ? undefined : steps.join('; ');
 }
 
 function isTimeout(error: unknown): boolean {

@@ -61,6 +61,11 @@ export class RemoteWake implements WakeEngine {
     }
   }
 
+  /** Phrases without a model: stop words, most often. It is not asked for them, and the others stay heard. */
+  async unspeakable(phrases: readonly string[]): Promise<readonly string[]> {
+    return phrases.filter((phrase) => this.#known(phrase) === undefined);
+  }
+
   /** Listens until the service hangs up, or has heard all there is: then `over` is called. */
   async *#listen(
     connection: Connection,
@@ -98,17 +103,21 @@ export class RemoteWake implements WakeEngine {
 
   /** The model that listens for a phrase. Throws PARAMS_INVALID where there is none. */
   #model(phrase: string): string {
-    const wanted = phraseOf(phrase);
-    const named = Object.entries(this.#names).find(([one]) => phraseOf(one) === wanted)?.[1];
-    if (named !== undefined) return named;
-    const { models } = this.#service;
-    const own = models.find((one) => phraseOf(one.phrase ?? one.name) === wanted || phraseOf(one.name) === wanted);
-    if (own) return own.name;
-    const known = models.map((one) => phraseOf(one.phrase ?? one.name)).join(', ');
+    const model = this.#known(phrase);
+    if (model !== undefined) return model;
+    const known = this.#service.models.map((one) => phraseOf(one.phrase ?? one.name)).join(', ');
     throw new CoreError('PARAMS_INVALID', {
       where: `the phrase "${phrase}"`,
       reason: `${this.#link.name} knows ${known || 'none'}`,
     });
+  }
+
+  #known(phrase: string): string | undefined {
+    const wanted = phraseOf(phrase);
+    const named = Object.entries(this.#names).find(([one]) => phraseOf(one) === wanted)?.[1];
+    if (named !== undefined) return named;
+    const { models } = this.#service;
+    return models.find((one) => phraseOf(one.phrase ?? one.name) === wanted || phraseOf(one.name) === wanted)?.name;
   }
 
   /** Undefined: nobody asked for it. */

@@ -7,10 +7,18 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectApp } from '@device-core/plugin-api/app';
+import {
+  percentile,
+  rate,
+  rateText,
+  share,
+  shareText,
+  verdictOf,
+} from '../../../plugins/voice/voice/program/figures.ts';
 import { noise } from '../../fixtures/speech.ts';
 import { type Goal, type Measured, processMemory, quartiles, type Row, wholeCpu } from '../harness.ts';
 import { throughCloud as viaCloud } from '../sku-data.ts';
-import { meaningOf, type Said, VoiceRoom } from '../workloads/voice-room.ts';
+import { type Said, VoiceRoom } from '../workloads/voice-room.ts';
 import {
   type Alarms,
   COMMANDS,
@@ -24,8 +32,7 @@ import {
 
 const CLOUD_MS = 300;
 
-const p95 = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length * 0.95) - 1] ?? Number.NaN;
+const p95 = (values: readonly number[]): number => percentile(values, 0.95).ms;
 
 const single = (value: number, ours?: string): Measured => ({
   q1: value,
@@ -41,18 +48,19 @@ function latency(said: readonly Said[], more = ''): Measured {
   const { q1, median, q3 } = quartiles(both);
   const part = (pick: (one: Said) => number) => Math.round(quartiles(answered.map(pick)).median);
   const [a, b] = [part(({ wakeMs }) => wakeMs!), part(({ answerMs }) => answerMs!)];
-  const ours = `p50 ${Math.round(median)} ms (A ${a}, B ${b}) of ${both.length} turns out of ${said.length}${more}`;
+  const { low, high } = percentile(both, 0.95);
+  const range = `p95 within ${Math.round(low)} to ${Math.round(high)} ms`;
+  const ours = `p50 ${Math.round(median)} ms (A ${a}, B ${b}), ${range}, of ${both.length} turns out of ${said.length}${more}`;
   return { q1, median: p95(both), q3, ours };
 }
 
 function percent(count: number, all: number, examples: readonly string[] = []): Measured {
-  const value = (100 * count) / Math.max(1, all);
-  return single(value, [`${count} of ${all}`, ...examples.slice(0, 4)].join(', '));
+  const made = share(count, all);
+  return single(100 * made.share, [shareText(made), ...examples.slice(0, 4)].join(', '));
 }
 
 /** "Set the timer" is "set a timer": what counts is what is done. */
-const understood = ({ turn, meant }: Said) =>
-  turn?.outcome === 'answered' && turn.plan !== undefined && meaningOf(turn.plan) === meant;
+const understood = ({ turn, meant }: Said) => meant !== undefined && verdictOf(turn, meant) === 'right';
 
 async function byLevel(quick: boolean, measure: (level: Level) => Measured): Promise<Record<string, Measured>> {
   const { levels } = await session(quick);
@@ -88,7 +96,7 @@ async function throughCloud(quick: boolean): Promise<Measured> {
 }
 
 /** Percent of one core of the whole process while the room sounds like this. */
-async function share(room: VoiceRoom, seconds: number, sound: Int16Array | undefined): Promise<Measured> {
+async function cpuShare(room: VoiceRoom, seconds: number, sound: Int16Array | undefined): Promise<Measured> {
   const playing = sound ? room.play(sound) : undefined;
   await sleep(sound ? 8_000 : 1_000);
   const from = performance.now();
@@ -105,13 +113,13 @@ async function idle({ quick }: { readonly quick: boolean }): Promise<Record<stri
   const whole = seconds + 9;
   await using room = await VoiceRoom.open();
   await sleep(3_000);
-  const quiet = await share(room, seconds, undefined);
+  const quiet = await cpuShare(room, seconds, undefined);
   await room.mute(true);
-  const muted = await share(room, seconds, undefined);
+  const muted = await cpuShare(room, seconds, undefined);
   await room.mute(false);
   const memory = processMemory(room.pid) / 2 ** 20;
-  const loud = await share(room, seconds, noise('pink', whole * 1_000, 600));
-  const talking = await share(room, seconds, await speechWithoutPhrase(whole));
+  const loud = await cpuShare(room, seconds, noise('pink', whole * 1_000, 600));
+  const talking = await cpuShare(room, seconds, await speechWithoutPhrase(whole));
   const after = processMemory(room.pid) / 2 ** 20;
   return {
     'quiet room': quiet,
@@ -161,7 +169,8 @@ async function besideTurns(quick: boolean): Promise<Measured> {
 
 function hourly({ turns, minutes, heard }: Alarms): Measured {
   const texts = heard.filter((text) => text !== '').map((text) => `"${text}"`);
-  return single((60 * turns) / minutes, [`${turns} in ${minutes.toFixed(1)} min`, ...texts.slice(0, 3)].join(', '));
+  const made = rate(turns, minutes / 60);
+  return single(made.perHour, [rateText(made), ...texts.slice(0, 3)].join(', '));
 }
 
 const levels = (goal: number | readonly number[], unit: string): readonly Goal[] =>

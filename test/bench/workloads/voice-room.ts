@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { SkuManifest } from '@device-core/plugin-api';
 import { encodeWav } from '@device-core/plugin-api/audio';
 import { CAPTURE_RATE, monotonicMs } from '@device-core/plugin-api/services/audio';
-import type { IntentPlan } from '@device-core/plugin-api/services/intents';
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
+import { meaningOf } from '../../../plugins/voice/voice/program/figures.ts';
 import { CoreProcess } from '../../fixtures/core-process.ts';
 import { type Colour, join as concatenate, noise, say, silence, type Voice } from '../../fixtures/speech.ts';
 import { placed, simulator } from '../sku-data.ts';
@@ -209,11 +209,6 @@ export class VoiceRoom implements AsyncDisposable {
     }
     throw new Error(`${what} never came`);
   }
-}
-
-/** What is to be done, whatever the words. */
-export function meaningOf({ intent, slots }: Pick<IntentPlan, 'intent' | 'slots'>): string {
-  return `${intent} ${JSON.stringify(slots)}`;
 }
 
 /** From the first loud sample to the last. */

@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { called, namesOf, spot, wakeContract } from '../../contracts/wake.ts';
-import { type Colour, inNoise, join, recording, say, silence, WITHOUT_RECORDINGS } from '../../fixtures/speech.ts';
+import {
+  type Colour,
+  collect,
+  framesOf,
+  inNoise,
+  join,
+  recording,
+  say,
+  silence,
+  WITHOUT_RECORDINGS,
+} from '../../fixtures/speech.ts';
 import { start } from './start.ts';
 
 const PHRASE = 'hey computer';
@@ -51,6 +61,25 @@ describe('soundswallower and phrases', { timeout: 300_000 }, () => {
     // Noise that covers the consonants hides a phrase of four syllables: what is asked for is what was measured.
     assert.ok((await count('pink', 40)) + (await count('white', 40)) >= 2, 'at 40 dB');
     for (const colour of ['white', 'pink'] as const) await count(colour, 20);
+  });
+
+  it('tells the strictest threshold that a phrase bears: above it there is none, below it there is one', async () => {
+    await using one = await start('wake');
+    const signal = new AbortController().signal;
+    for (const [text, voice] of [
+      [PHRASE, 'slt'],
+      [PHRASE, 'rms'],
+      ['okay computer games', 'slt'],
+    ] as const) {
+      const sound = await called(text, voice);
+      const phrases = (threshold?: number) => [{ phrase: PHRASE, ...(threshold !== undefined && { threshold }) }];
+      const heard = async (threshold: number) =>
+        (await collect(one.engine.detect(framesOf(sound), { phrases: phrases(threshold), signal }))).length > 0;
+      const signs = await collect(one.engine.detect(framesOf(sound), { phrases: phrases(), trial: true, signal }));
+      const strictest = Math.max(-1, ...signs.map((sign) => sign.strictest ?? -1));
+      if (strictest < 1) assert.equal(await heard(strictest + 0.01), false, `${text} above ${strictest}`);
+      if (strictest > 0.01) assert.equal(await heard(strictest - 0.01), true, `${text} below ${strictest}`);
+    }
   });
 
   it('finds one phrase only where two come at once', async () => {

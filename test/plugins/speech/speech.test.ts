@@ -209,6 +209,23 @@ describe('speech', () => {
     assert.equal((await device.service.transcribe(framesOf(silence(100)), HI)).engine, 'works');
   });
 
+  for (const [answer, reason] of [
+    [{ text: 'yes', confidence: 17 }, 'its confidence of 17 is not 0 to 1'],
+    [{ text: 'yes', confidence: Number.NaN }, 'its confidence of NaN is not 0 to 1'],
+    [{ text: undefined }, 'it gave no text of at most 4000 characters'],
+    [{ text: 'na '.repeat(2_000) }, 'it gave no text of at most 4000 characters'],
+  ] as const)
+    it(`passes over an engine whose answer is none: ${reason}`, async () => {
+      await using device = await start({ order: { stt: ['odd', 'even'] } });
+      const odd = { transcribe: async () => ({ language: 'en', ...answer }) } as SttEngine;
+      device.register('stt', named('odd'), odd, 'plugin.test');
+      device.register('stt', named('even'), counting(), 'plugin.test');
+      const { text, engine } = await device.service.transcribe(framesOf(silence(40)), HI);
+      assert.deepEqual([text, engine], ['2 frames', 'even']);
+      const [first] = await device.service.list('stt');
+      assert.match(first?.problem ?? '', new RegExp(reason));
+    });
+
   it('goes on with another VAD before the first result, and fails after it', async () => {
     await using device = await start({ order: { vad: ['mute'] } });
     const mute: VadEngine = {

@@ -162,9 +162,16 @@ export interface Engine {
   hears: (words: string) => Omit<Transcript, 'language'>;
 }
 
+export function engine(more: Partial<Engine> = {}): Engine {
+  return { ms: 10, fails: undefined, hangs: false, hears: (text) => ({ text, confidence: 0.9 }), ...more };
+}
+
 export class FakeSpeech {
   readonly words: Words;
   readonly stt: Record<'local' | 'cloud', Engine>;
+  /** Engines that are asked by their name, and how many frames each was given. */
+  readonly byName: Record<string, Engine> = {};
+  readonly given: Record<string, number> = {};
   cloudThere = false;
   /** Frames that went to the cloud. */
   sent = 0;
@@ -181,13 +188,7 @@ export class FakeSpeech {
 
   constructor(words: Words) {
     this.words = words;
-    const engine = (): Engine => ({
-      ms: 10,
-      fails: undefined,
-      hangs: false,
-      hears: (text) => ({ text, confidence: 0.9 }),
-    });
-    this.stt = { local: engine(), cloud: { ...engine(), ms: 60 } };
+    this.stt = { local: engine(), cloud: engine({ ms: 60 }) };
   }
 
   /** Engines came or went. */
@@ -259,13 +260,16 @@ export class FakeSpeech {
         }
         if (phrases.some(({ phrase }) => phrase === last)) yield { phrase: last, score: 0.9, at };
       },
-      async transcribe(frames, { stage = 'local', prefix = [], partial, signal, language }) {
-        const engine = self.stt[stage];
+      async transcribe(frames, { stage = 'local', prefix = [], partial, signal, language, engine: name }) {
+        if (name !== undefined && stage === 'local' && !self.byName[name])
+          throw new CoreError('ENGINE_MISSING', { kind: 'stt', reason: `none is registered (${name})` });
+        const engine = (name === undefined ? undefined : self.byName[name]) ?? self.stt[stage];
         const heard: string[] = [];
         let last = '';
         for await (const frame of frames) {
           if (signal.aborted) throw new CoreError('CANCELLED', { what: 'transcription', reason: 'aborted' });
           if (stage === 'cloud') self.sent++;
+          if (name !== undefined) self.given[name] = (self.given[name] ?? 0) + 1;
           const word = words.word(frame);
           if (word !== '' && word !== last && !prefix.includes(word)) {
             heard.push(word);
@@ -278,7 +282,7 @@ export class FakeSpeech {
           await waits(5);
         }
         if (engine.fails) throw engine.fails;
-        return { language, ...engine.hears(heard.join(' ')), engine: `fake-${stage}`, stage };
+        return { language, ...engine.hears(heard.join(' ')), engine: name ?? `fake-${stage}`, stage };
       },
       async *speak(text, { stage, signal }) {
         if (stage !== 'local') throw new Error('text must not leave the device');

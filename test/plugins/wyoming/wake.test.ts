@@ -49,6 +49,16 @@ describe('external wake engines', { timeout: 300_000 }, () => {
     assert.equal((await failure(detect(started, 12, {}, () => pace(20)))).code, 'SPEECH_FAILED');
   });
 
+  it('say which phrases they have no model of, such as stop words', async () => {
+    await using service = await Service.start();
+    await using started = await withEngine('wake', service, { phrases: { 'Good morning': 'gm_2' } });
+    const { engine } = started.registry.find('wake');
+    assert.deepEqual(await engine.unspeakable?.(['hey jarvis', 'good morning', 'stop', 'be quiet']), [
+      'stop',
+      'be quiet',
+    ]);
+  });
+
   it('know the phrases of the configuration, and no others', async () => {
     await using service = await Service.start();
     service.manner = answering(['not-detected']);

@@ -333,8 +333,10 @@ export const REQUESTS: Readonly<Record<string, Asked>> = {
   // What is installed beside the Core adds engines.
   'speech.engines': get('/speech/engines?kind=tts', { varies: ['engines'] }),
   'speech.synthesize': ask('/speech/synthesize', { text: 'Hello.' }),
+  'speech.phrases': ask('/speech/phrases', () => ({ wav: beep(), phrases: ['hey computer'] })),
   'intents.list': get('/intents'),
   'intents.match': ask('/intents/match', { text: 'what time is it' }),
+  'intents.try': ask('/intents/try', { text: 'what is the time please' }),
   'intents.grammar': get('/intents/grammar?language=en', { varies: ['grammar'] }),
   'timers.set': ask('/timers', { seconds: 600 }, { varies: ['id', 'at'] }),
   'timers.list': get('/timers', { varies: ['running'] }),
