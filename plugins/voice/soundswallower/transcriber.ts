@@ -160,7 +160,7 @@ class Heard {
     const { accepted, confidence, unsure } = this.#certainty();
     const text = withoutPrefix(whole, this.#prefixes);
     const about = { confidence, ...maybe({ unsure }) };
-    if (whole === '' || !accepted) return { text: '', inGrammar: false, ...about, ...(text && { nearest: text }) };
+    if (whole === '' || !accepted) return { text: '', inGrammar: false, ...about, ...maybe({ nearest: text || undefined }) };
     return text === '' ? { text } : { text, inGrammar: true, ...about };
   }
 
