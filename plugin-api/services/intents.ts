@@ -48,8 +48,10 @@ export interface IntentPlan {
   readonly title: string;
   readonly slots: Readonly<Record<string, SlotValue>>;
   readonly text: string;
-  /** A sentence is complete but longer ones begin with it: wait a little longer for the end of speech. */
+  /** A sentence is complete but longer ones of another meaning begin with it: wait a little longer for the end of speech. */
   readonly mayGoOn: boolean;
+  /** Longer ones only add numbers ("ten minutes [and thirty seconds]"), which are said in one breath. */
+  readonly byNumber?: boolean;
 }
 
 export type IntentMatch =

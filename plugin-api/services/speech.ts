@@ -89,6 +89,10 @@ export interface Transcript {
   readonly confidence?: number;
   /** A sentence of the grammar; absent where there was none. False: speech, but none of the sentences. */
   readonly inGrammar?: boolean;
+  /** The sentence that was refused: `confidence` is that it was said. */
+  readonly nearest?: string;
+  /** The word of it, or of the text, that the engine is least sure of. */
+  readonly unsure?: string;
 }
 
 export interface TranscribeOptions {

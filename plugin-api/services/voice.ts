@@ -22,6 +22,11 @@ export interface VoiceTurn {
   readonly source: string;
   readonly wakeword?: string;
   readonly heard?: string;
+  /** What it was taken for at most, where it was refused as none of the sentences. */
+  readonly nearest?: string;
+  /** 0..1 that it was said as it stands, and the word that the engine was least sure of. */
+  readonly confidence?: number;
+  readonly unsure?: string;
   readonly stage?: 'local' | 'cloud';
   readonly engine?: string;
   readonly plan?: IntentPlan;

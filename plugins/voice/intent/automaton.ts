@@ -11,6 +11,8 @@ interface State {
   readonly words: ReadonlyMap<string, readonly State[]>;
   readonly slots: readonly { readonly name: string; readonly slot: CompiledSlot; readonly to: State }[];
   readonly final: boolean;
+  /** Slots that may still come. */
+  readonly slotted: Continuation;
 }
 
 interface CompiledSlot {
@@ -18,6 +20,14 @@ interface CompiledSlot {
   /** Words for it; undefined for an open slot. */
   readonly said: State | undefined;
 }
+
+/**
+ * Meaning of what may follow: nothing else, further numbers alone ("ten minutes [and thirty seconds]"), or anything. In
+ * steps, so that the largest of several counts.
+ */
+export type Continuation = 0 | 1 | 2;
+export const NUMBER: Continuation = 1;
+const ANY: Continuation = 2;
 
 export type Values = Readonly<Record<string, SlotValue>>;
 
@@ -30,8 +40,8 @@ export interface Reading {
 
 export interface Outcome {
   readonly reading: Reading | undefined;
-  /** The words are the beginning of something longer. */
-  readonly goesOn: boolean;
+  /** The words are the beginning of something longer that means something else. */
+  readonly goesOn: Continuation;
 }
 
 export const MOST_READINGS = 4;
@@ -58,7 +68,7 @@ export class Automaton {
 
   match(words: readonly string[]): Outcome {
     // Most sentences differ by a word: that is seen before any state is.
-    if (!words.every((word) => this.#knows(word))) return { reading: undefined, goesOn: false };
+    if (!words.every((word) => this.#knows(word))) return { reading: undefined, goesOn: 0 };
     const run = new Run(words);
     const reading = run.from(this.#start, 0);
     return { reading, goesOn: run.goesOn };
@@ -128,20 +138,26 @@ class Maker {
     this.#steps += 1 + words.size + slots.length;
     if (this.#steps > MAX_STEPS)
       throw new TooLarge(`it has more than ${MAX_STEPS} steps: write less in one definition`);
-    return { id: this.#states++, words, slots, final };
+    const bySlots = slots.map(({ slot, to }) => (slot.slot.digits ? larger(NUMBER, to.slotted) : ANY));
+    const byWords = [...words.values()].flat().map(({ slotted }) => slotted);
+    return { id: this.#states++, words, slots, final, slotted: [...bySlots, ...byWords].reduce(larger, 0) };
   }
+}
+
+function larger(one: Continuation, other: Continuation): Continuation {
+  return one > other ? one : other;
 }
 
 interface Ends {
   readonly at: readonly { readonly end: number; readonly value: SlotValue }[];
-  readonly goesOn: boolean;
+  readonly goesOn: Continuation;
 }
 
 class Run {
   readonly #words: readonly string[];
   readonly #readings = new Map<number, Reading | undefined>();
   readonly #ends = new Map<CompiledSlot, Map<number, Ends>>();
-  goesOn = false;
+  goesOn: Continuation = 0;
 
   constructor(words: readonly string[]) {
     this.#words = words;
@@ -158,17 +174,22 @@ class Run {
 
   #read(state: State, at: number): Reading | undefined {
     if (at === this.#words.length) {
-      if (state.words.size > 0 || state.slots.length > 0) this.goesOn = true;
+      // "What time is it [now]" asks the same without its last word: that is not waited for.
+      this.#may(state.final ? state.slotted : ANY);
       return state.final ? { open: 0, values: [{}] } : undefined;
     }
     const best = new Best();
     for (const to of state.words.get(this.#words[at]!) ?? []) best.add(this.from(to, at + 1));
     for (const { name, slot, to } of state.slots) {
       const ends = this.#endsOf(slot, at);
-      if (ends.goesOn) this.goesOn = true;
+      this.#may(ends.goesOn);
       for (const { end, value } of ends.at) best.add(this.from(to, end), slot.said ? 0 : end - at, { [name]: value });
     }
     return best.reading;
+  }
+
+  #may(goesOn: Continuation): void {
+    this.goesOn = larger(goesOn, this.goesOn);
   }
 
   #endsOf(slot: CompiledSlot, at: number): Ends {
@@ -182,7 +203,7 @@ class Run {
 
   #open({ read }: Slot, at: number): Ends {
     const ends = this.#words.slice(at).map((_, index) => at + index + 1);
-    return { at: ends.map((end) => ({ end, value: read(this.#words.slice(at, end))! })), goesOn: true };
+    return { at: ends.map((end) => ({ end, value: read(this.#words.slice(at, end))! })), goesOn: ANY };
   }
 
   #said(slot: Slot, start: State, at: number): Ends {
@@ -199,7 +220,8 @@ class Run {
       const value = slot.read(this.#words.slice(at, end));
       return value === undefined ? [] : [{ end, value }];
     });
-    return { at: values, goesOn: place === this.#words.length && states.some(({ words }) => words.size > 0) };
+    const within = place === this.#words.length && states.some(({ words }) => words.size > 0);
+    return { at: values, goesOn: !within ? 0 : slot.digits ? NUMBER : ANY };
   }
 
   /** `21`, `minus 21`: whether it is a value says the slot. */

@@ -9,7 +9,7 @@ import type {
   Intents,
 } from '@device-core/plugin-api/services/intents';
 import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
-import { MOST_READINGS, type Values } from './automaton.ts';
+import { type Continuation, MOST_READINGS, NUMBER, type Values } from './automaton.ts';
 import { type Compiled, compileDefinition } from './definition.ts';
 import { plainer } from './forgiven.ts';
 import { makeGrammar } from './grammar.ts';
@@ -116,7 +116,9 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     if (exact.reason !== BEGINNING) return lenient;
     if (lenient.outcome === 'none') return exact;
     // Both readings may still come true: "please stop" of an app's "please stop the music".
-    return lenient.outcome === 'plan' ? { ...lenient, plan: { ...lenient.plan, mayGoOn: true } } : lenient;
+    if (lenient.outcome !== 'plan') return lenient;
+    const { byNumber: _, ...plan } = lenient.plan;
+    return { ...lenient, plan: { ...plan, mayGoOn: true } };
   }
 
   /** The words of a text, or why it has none that could mean something. */
@@ -131,22 +133,22 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
   #matchWords(words: readonly string[], text: string, language: string): IntentMatch {
     const { byWord, others } = this.#index(language);
     let open = Number.POSITIVE_INFINITY;
-    let mayGoOn = false;
+    let more: Continuation = 0;
     let found: { readonly row: Row; readonly slots: Values }[] = [];
     for (const row of [...(byWord.get(words[0]!) ?? []), ...others]) {
       const { reading, goesOn } = row.compiled.automaton.match(words);
-      mayGoOn ||= goesOn;
+      if (goesOn > more) more = goesOn;
       if (!reading || reading.open > open) continue;
       if (reading.open < open) found = [];
       open = reading.open;
       found.push(...reading.values.map((slots) => ({ row, slots })));
     }
-    if (found.length === 0) return none(mayGoOn ? BEGINNING : 'no sentence is like this');
+    if (found.length === 0) return none(more > 0 ? BEGINNING : 'no sentence is like this');
     // No app takes over, or spoils, what the device and its plugins understand.
     const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
     const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
       const { id, title } = row.compiled.definition;
-      return { intent: id, title, slots, text, mayGoOn };
+      return { intent: id, title, slots, text, mayGoOn: more > 0, ...maybe({ byNumber: more === NUMBER || undefined }) };
     });
     const [only] = plans;
     return plans.length === 1 ? { outcome: 'plan', plan: only! } : { outcome: 'ambiguous', candidates: plans };

@@ -14,13 +14,17 @@ const LANGUAGE: JsonSchema = {
   pattern: '^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$',
   description: 'BCP 47, like en; that of the device if absent.',
 };
-const PLAN: JsonSchema = exactly({
-  intent: TEXT,
-  title: TEXT,
-  slots: { type: 'object' },
-  text: TEXT,
-  mayGoOn: { type: 'boolean', description: 'Longer sentences begin with this one.' },
-});
+const PLAN: JsonSchema = exactly(
+  {
+    intent: TEXT,
+    title: TEXT,
+    slots: { type: 'object' },
+    text: TEXT,
+    mayGoOn: { type: 'boolean', description: 'Longer sentences of another meaning begin with this one.' },
+    byNumber: { type: 'boolean', description: 'They add numbers alone.' },
+  },
+  ['intent', 'title', 'slots', 'text', 'mayGoOn'],
+);
 const READING: JsonSchema = exactly(
   {
     intent: TEXT,

@@ -32,8 +32,6 @@ export interface Demand {
   readonly span: number;
 }
 
-/** In noise other sentences fit better by chance: they are asked for more. */
-export const SENTENCES: Demand = { quiet: 17.5, byNoise: 0.7, least: 17.5, most: 23.5, span: 40 };
 /** Noise makes the words of a phrase a worse fit, but sounds fit it as well as before; what is no phrase is none in noise either. */
 export const PHRASES: Demand = { quiet: 18, byNoise: -1.4, least: -3, most: 18, span: 24 };
 /** Contrast of a quiet room. */

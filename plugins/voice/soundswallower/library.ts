@@ -85,7 +85,15 @@ export interface Spoken {
   /** Frames of 10 ms. */
   readonly from: number;
   readonly frames: number;
+  /** Its part of the score of the path. */
+  readonly score: number;
+  /** A pause or a noise, no word. */
+  readonly silent: boolean;
 }
+
+/** The library tells a score as a probability of at least this, and its logarithm has this base. */
+const LEAST_TOLD = 0.0005;
+const LOG_BASE = Math.log(1.0001);
 
 /** One search at a time over frames of sound. */
 export class Decoder {
@@ -163,13 +171,19 @@ export class Decoder {
 
   /** Without silence and noise. */
   words(): readonly Spoken[] {
+    return this.path().filter(({ silent }) => !silent);
+  }
+
+  path(): readonly Spoken[] {
     const { w: words = [] } = this.#native.get_alignment();
     return words
-      .filter(({ t }) => !/^[<([]/.test(t))
-      .map(({ t, b, d }) => ({
+      .filter(({ t }) => t !== '(NULL)')
+      .map(({ t, b, d, p }) => ({
         word: t.replace(/\(\d+\)$/, ''),
-        from: Math.round(b * 100),
+        from: Math.max(0, Math.round(b * 100)),
         frames: Math.round(d * 100),
+        score: Math.log(Math.max(p, LEAST_TOLD)) / LOG_BASE,
+        silent: /^[<[]/.test(t),
       }));
   }
 }

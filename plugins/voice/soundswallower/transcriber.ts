@@ -1,12 +1,13 @@
 /** Sentences of a grammar from speech. */
 
-import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { checkRules } from '@device-core/plugin-api/audio';
 import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
 import type { SpeechGrammar, SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
+import { type Certainty, certaintyOf, leadsOf } from './certainty.ts';
 import { Cleaner } from './cleaner.ts';
 import { anything, plainWords, sentences, withoutPrefix } from './grammar.ts';
-import { contrastOf, type Evidence, judge, levelOf, loudOf, SENTENCES, type Verdict } from './judge.ts';
+import { contrastOf, levelOf, loudOf } from './judge.ts';
 import type { Lexicon } from './lexicon.ts';
 import { Pace, type Pair, type Pairs } from './pairs.ts';
 
@@ -24,6 +25,9 @@ const FRAMES = FRAME_MS / 10;
 /** Less than this, in frames of 10 ms and in decibels, is no speech. */
 const LEAST_SOUNDS = 15;
 const LEAST_CONTRAST = 6;
+/** Share of the loud frames that words must cover: a grammar takes sounds without words for silence. */
+const COVER = 0.8;
+const UNCOVERED = 0.1;
 /** Words are looked up in a text of megabytes: so many before others have their turn. */
 const AT_ONCE = 16;
 /** Frames between two looks at what is understood so far. */
@@ -145,29 +149,29 @@ class Heard {
   soFar(told: string): string | undefined {
     const text = withoutPrefix(this.#pair.known.text(), this.#prefixes);
     if (text === told || text === '') return undefined;
-    return this.#verdict().accepted ? text : undefined;
+    return this.#certainty().accepted ? text : undefined;
   }
 
   result(): Omit<Transcript, 'language'> {
     this.#pair.known.stop();
     this.#pair.sounds.stop();
-    const evidence = this.#evidence();
-    if (evidence.sounds < LEAST_SOUNDS || evidence.contrast < LEAST_CONTRAST) return { text: '' };
+    if (FRAMES * loudOf(this.#levels) < LEAST_SOUNDS || contrastOf(this.#levels) < LEAST_CONTRAST) return { text: '' };
     const whole = this.#pair.known.text();
-    const { accepted, confidence } = this.#verdict(evidence);
-    if (whole === '' || !accepted) return { text: '', confidence: 1 - confidence, inGrammar: false };
+    const { accepted, confidence, unsure } = this.#certainty();
     const text = withoutPrefix(whole, this.#prefixes);
-    return text === '' ? { text } : { text, confidence, inGrammar: true };
+    const about = { confidence, ...maybe({ unsure }) };
+    if (whole === '' || !accepted) return { text: '', inGrammar: false, ...about, ...maybe({ nearest: text || undefined }) };
+    return text === '' ? { text } : { text, inGrammar: true, ...about };
   }
 
-  #verdict(evidence = this.#evidence()): Verdict {
-    return judge(evidence, this.#strictness, evidence.sounds, SENTENCES);
-  }
-
-  #evidence(): Evidence {
+  #certainty(): Certainty {
     const { known, sounds } = this.#pair;
-    const words = known.words().reduce((frames, word) => frames + word.frames, 0);
-    const contrast = contrastOf(this.#levels);
-    return { lead: known.score() - sounds.score(), words, sounds: FRAMES * loudOf(this.#levels), contrast };
+    const said = known.path();
+    const words = said.reduce((frames, one) => frames + (one.silent ? 0 : one.frames), 0);
+    const covered = words >= COVER * FRAMES * loudOf(this.#levels);
+    const certainty = certaintyOf(leadsOf(said, sounds.path()), this.#strictness);
+    return covered
+      ? certainty
+      : { ...certainty, accepted: false, confidence: Math.min(certainty.confidence, UNCOVERED) };
   }
 }

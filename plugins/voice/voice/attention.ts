@@ -53,6 +53,7 @@ const RETRY_MOST_MS = 10_000;
 /** A held button has no pauses that end the command: its release does. */
 const HELD = {
   endpointFastMs: Number.POSITIVE_INFINITY,
+  endpointNumberMs: Number.POSITIVE_INFINITY,
   endpointOpenMs: Number.POSITIVE_INFINITY,
   endpointSlowMs: Number.POSITIVE_INFINITY,
 };
@@ -320,7 +321,8 @@ export class Attention {
     try {
       const match = await this.#senses.intents().match(text, { language: this.#settings.language });
       if (match.outcome !== 'plan') return 'part';
-      return match.plan.mayGoOn ? 'open' : 'whole';
+      const { mayGoOn, byNumber } = match.plan;
+      return mayGoOn ? (byNumber ? 'number' : 'open') : 'whole';
     } catch (error) {
       // The end of the command is told by silence then.
       this.#log.debug({ reason: reasonOf(error) }, 'cannot match what was said so far');

@@ -11,8 +11,9 @@ export interface EarSettings {
   readonly preRollMs: number;
   /** Speech of so many of the last five frames is an onset. */
   readonly onsetFrames: number;
-  /** Silence that ends a command that is a whole sentence, one that longer ones begin with, and any other. */
+  /** Silence that ends a command, by its completeness: whole, number, open, part. */
   readonly endpointFastMs: number;
+  readonly endpointNumberMs: number;
   readonly endpointOpenMs: number;
   readonly endpointSlowMs: number;
   /** Speech after the wake phrase that may be a command. */
@@ -245,10 +246,10 @@ export class Ear {
       if (at > command.from + BEFORE_HIT_MS) utterance.speechMs += FRAME_MS;
     }
     const silence = at - utterance.lastSpeechAt;
-    const { endpointFastMs, endpointOpenMs, endpointSlowMs } = this.#settings;
+    const { endpointFastMs, endpointNumberMs, endpointOpenMs, endpointSlowMs } = this.#settings;
     if (this.#isCommand(utterance)) {
-      const enough = { whole: endpointFastMs, open: endpointOpenMs, part: endpointSlowMs }[utterance.complete];
-      if (silence >= enough || utterance.closed) this.#events.endpoint(turn);
+      const waits = { whole: endpointFastMs, number: endpointNumberMs, open: endpointOpenMs, part: endpointSlowMs };
+      if (silence >= waits[utterance.complete] || utterance.closed) this.#events.endpoint(turn);
       return;
     }
     if (!command.paused && silence >= PAUSE_MS) {

@@ -1,5 +1,5 @@
 /** From what was said to what is answered: understanding, doing, and the words for what went wrong. */
-import { CoreError, type ErrorCode, reasonOf, type Scope } from '@device-core/plugin-api';
+import { CoreError, type ErrorCode, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
 import type { Reading } from './reading.ts';
@@ -67,7 +67,8 @@ export class Thinker {
     if (reading.outcome !== 'failed') {
       const { heard, matched } = reading;
       if (matched) traces.span(turn, 'intent', ...matched);
-      traces.set(turn, { heard: heard.text, stage: heard.stage, engine: heard.engine });
+      const { text, stage, engine, nearest, confidence, unsure } = heard;
+      traces.set(turn, { heard: text, stage, engine, ...maybe({ nearest, confidence, unsure }) });
       final(turn, heard, Math.max(0, Math.round(now - utterance.lastSpeechAt)));
     }
     return this.#answer(reading, turn, signal, route.at(-1)?.refusal);

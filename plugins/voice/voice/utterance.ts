@@ -3,8 +3,8 @@ import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audi
 import type { Transcript } from '@device-core/plugin-api/services/speech';
 
 export type Heard = Transcript & { readonly engine: string; readonly stage: 'local' | 'cloud' };
-/** A sentence, a sentence that longer ones begin with, or neither. */
-export type Completeness = 'whole' | 'open' | 'part';
+/** A sentence, one that further numbers or other words may follow, or none yet. */
+export type Completeness = 'whole' | 'number' | 'open' | 'part';
 export type TranscribeLocally = (
   frames: AsyncIterable<AudioFrame>,
   options: { readonly partial: (transcript: Transcript) => void; readonly signal: AbortSignal },

@@ -20,6 +20,16 @@ const TURN = {
   spans: [{ name: 'stt', from: 3, to: 12.5, note: 'cloud for unsure' }],
   latencyMs: 402.5,
 };
+const { plan: _, ...REST } = TURN;
+const REFUSED = {
+  ...REST,
+  turn: 't1',
+  heard: '',
+  nearest: 'what is text',
+  confidence: 0.384,
+  unsure: 'text',
+  outcome: 'refused',
+};
 
 describe('devicectl voice', () => {
   let core: FakeCore;
@@ -32,7 +42,7 @@ describe('devicectl voice', () => {
       'GET /audio/heard': { ok: true, wav: 'UklGRg==', ms: 600, at: 0, playing: false, count: 1 },
       'POST /voice/ask': { ok: true, ...TURN },
       'POST /voice/listen': { ok: true, ...TURN },
-      'GET /voice/turns': { ok: true, turns: [TURN] },
+      'GET /voice/turns': { ok: true, turns: [TURN, REFUSED] },
       'POST /audio/inject': { ok: true, ms: 1, from: 0, to: 1 },
     });
     at = ['--run', core.root];
@@ -94,7 +104,7 @@ describe('devicectl voice', () => {
       response.end(JSON.stringify({ ok: true, turns: answers.length > 1 ? answers.shift() : answers[0] }));
     };
     await prints(['voice', 'listen', join(core.root, 'said.wav')], HEARD, PLAN);
-    core.replies['GET /voice/turns'] = { ok: true, turns: [TURN] };
+    core.replies['GET /voice/turns'] = { ok: true, turns: [TURN, REFUSED] };
   });
 
   test('tells where the time of a turn went', () =>
@@ -102,5 +112,6 @@ describe('devicectl voice', () => {
       ['voice', 'trace'],
       /wake, 402\.5 ms to the answer {2}t2$/m,
       /^ {2}stt {12}3\.0 \.\. {6}12\.5 {2}cloud for unsure$/m,
+      /^ {2}heard {4}nothing that is known\n {2}nearest {2}what is text\n {2}sure {5}38 %, least of "text"$/m,
     ));
 });

@@ -202,22 +202,44 @@ suite('matching', () => {
     assert.ok(performance.now() - begun < 2_000);
   });
 
-  test('a plan says whether longer sentences begin with it', async () => {
+  test('a plan says whether longer sentences of another meaning begin with it, and whether they add numbers alone', async () => {
     await using started = await start();
+    const length = '{minutes:1..99} minutes [[and] {seconds:1..59} seconds]';
     await using _ = add(
       started,
-      define('test.on', ['switch on [the light]', 'count to {n:1..99}', 'say {what}', 'switch off'], { what: open }),
+      define(
+        'test.on',
+        [
+          'switch on [the light]',
+          'count to {n:1..99}',
+          'say {what}',
+          'switch off',
+          `wake in ${length}`,
+          `doze ${length} [near {what}]`,
+        ],
+        { what: open },
+      ),
     );
-    const mayGoOn = async (text: string) => (await started.plan(text)).mayGoOn;
-    assert.equal(await mayGoOn('switch on'), true);
-    assert.equal(await mayGoOn('switch on the light'), false);
-    assert.equal(await mayGoOn('switch off'), false);
-    assert.equal(await mayGoOn('count to twenty'), true);
-    assert.equal(await mayGoOn('count to twenty one'), false);
-    assert.equal(await mayGoOn('count to 20'), false);
-    assert.equal(await mayGoOn('say hello'), true);
-    await using _longer = add(started, define('test.longer', ['switch off everything']));
-    assert.equal(await mayGoOn('switch off'), true);
+    const goesOn = async (text: string) => {
+      const { mayGoOn, byNumber } = await started.plan(text);
+      return byNumber ? 'number' : mayGoOn;
+    };
+    for (const [text, expected] of [
+      ['switch on', false],
+      ['switch on the light', false],
+      ['switch off', false],
+      ['count to twenty', 'number'],
+      ['count to twenty one', false],
+      ['count to 20', false],
+      ['say hello', true],
+      ['wake in ten minutes', 'number'],
+      ['wake in ten minutes and five seconds', false],
+      ['doze ten minutes', true],
+    ] as const)
+      assert.equal(await goesOn(text), expected, text);
+    await using _longer = add(started, define('test.longer', ['switch off everything', 'wake in ten minutes softly']));
+    assert.equal(await goesOn('switch off'), true);
+    assert.equal(await goesOn('wake in ten minutes'), true);
   });
 
   test('a text that is too long means nothing', async () => {

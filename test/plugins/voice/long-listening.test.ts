@@ -85,6 +85,7 @@ describe('a device that listens for long', { timeout: 600_000 }, () => {
       onsetFrames: 3,
       endpointFastMs: 150,
       endpointOpenMs: 300,
+      endpointNumberMs: 200,
       endpointSlowMs: 600,
       leastCommandMs: 100,
       mostCommandMs: 10_000,

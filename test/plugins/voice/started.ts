@@ -59,6 +59,7 @@ export async function start(
       leastCommandMs: 20,
       endpointSlowMs: 300,
       endpointOpenMs: 280,
+      endpointNumberMs: 200,
       endpointFastMs: 120,
       retryMs: 30,
       limits: { ...LIMITS, ...limits },

@@ -54,6 +54,20 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     assert.equal(turn!.heard, 'next week');
   });
 
+  it('keeps in the trace how sure the engine was, of which word least, and what it refused', async () => {
+    const { host, engines, sound, over } = await start();
+    await using _host = host;
+    const about = { confidence: 0.38, unsure: 'next' };
+    engines.stt.local.hears = () => ({ text: '', inGrammar: false, nearest: 'next week', ...about });
+    sound.say('_ hey-computer next _ _ _ _ _ _');
+    const [turn] = await over();
+    const { heard, nearest, confidence, unsure, outcome } = turn!;
+    assert.deepEqual(
+      { heard, nearest, confidence, unsure, outcome },
+      { heard: '', nearest: 'next week', ...about, outcome: 'refused' },
+    );
+  });
+
   it('waits for a command after the wake phrase alone, with a sound', async () => {
     const { host, sound, over, states } = await start();
     await using _host = host;

@@ -8,7 +8,7 @@ export const TURN_MS = 75_000;
 
 export async function tell(
   out: ProgramOutput,
-  { heard: words, engine, stage, plan, said, outcome, code }: VoiceTurn,
+  { heard: words, nearest, confidence, unsure, engine, stage, plan, said, outcome, code }: VoiceTurn,
   indent = '',
 ): Promise<void> {
   const line = (name: string, text: string | undefined) =>
@@ -16,6 +16,9 @@ export async function tell(
   const slots = Object.entries(plan?.slots ?? {}).map(([name, value]) => `${name}=${value}`);
   const nothing = words === '' ? 'nothing that is known' : undefined;
   await line('heard', nothing ?? (words && `${words}${engine ? `  (${engine}, ${stage})` : ''}`));
+  const sure = confidence === undefined ? undefined : `${Math.round(100 * confidence)} %`;
+  await line('nearest', nearest);
+  await line('sure', sure && (unsure ? `${sure}, least of "${unsure}"` : sure));
   await line('plan', plan && [plan.intent, ...slots].join(' '));
   await line('said', said);
   await line('outcome', code ? `${outcome}, ${code}` : outcome);

@@ -376,6 +376,9 @@ export interface Answers {
       readonly source: "wake" | "button" | "follow-up" | "text";
       readonly wakeword?: string;
       readonly heard?: string;
+      readonly nearest?: string;
+      readonly confidence?: number;
+      readonly unsure?: string;
       readonly stage?: "local" | "cloud";
       readonly engine?: string;
       readonly plan?: Readonly<Record<string, unknown>>;
