@@ -14,6 +14,8 @@ const LETTERS: Readonly<Record<string, (word: string) => string | undefined>> = 
 const KEPT = 5_000;
 /** Letters of the longest word whose pronunciation is guessed. */
 const MOST_LETTERS = 40;
+/** Letters of the shortest word that a longer one may be put together from: shorter ones are in many words by chance. */
+const LEAST_PART = 3;
 
 export class Lexicon {
   readonly #dictionary: string;
@@ -53,8 +55,7 @@ export class Lexicon {
     const known = this.#found.get(word);
     if (known) return known;
     const found = this.#lookUp(word);
-    const guessed = found.length > 0 ? undefined : this.#parts(word);
-    const pronunciations = guessed === undefined ? found : [guessed];
+    const pronunciations = found.length > 0 ? found : this.#guesses(word);
     if (this.#found.size >= KEPT) this.#found.clear();
     this.#found.set(word, pronunciations);
     return pronunciations;
@@ -77,6 +78,25 @@ export class Lexicon {
       at = end >= 0 && this.#dictionary.startsWith(`${word}(`, end + 1) ? end : -1;
     }
     return found;
+  }
+
+  /** Of a word that the dictionary does not have, the likeliest first. */
+  #guesses(word: string): readonly string[] {
+    const guesses = [this.#compound(word), this.#parts(word)].filter((guess) => guess !== undefined);
+    return [...new Set(guesses)];
+  }
+
+  /** `snowboy` is said as `snow` and `boy` are: its letters alone would say `snow` as `now`. */
+  #compound(word: string): string | undefined {
+    if (word.length > MOST_LETTERS || !/^\p{L}+$/u.test(word)) return undefined;
+    const middle = word.length / 2;
+    const places = Array.from({ length: Math.max(0, word.length - 2 * LEAST_PART + 1) }, (_, at) => at + LEAST_PART);
+    for (const at of places.sort((one, other) => Math.abs(one - middle) - Math.abs(other - middle))) {
+      const first = this.#lookUp(word.slice(0, at))[0];
+      const last = first === undefined ? undefined : this.#lookUp(word.slice(at))[0];
+      if (last !== undefined) return `${first} ${last}`;
+    }
+    return undefined;
   }
 
   /** `e-mail` is said as its parts are. */

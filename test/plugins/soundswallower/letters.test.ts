@@ -208,6 +208,32 @@ describe('the gate', () => {
   });
 });
 
+describe('words that are put together from others', () => {
+  const lexicon = new Lexicon('boy B OY\nhome HH OW M\npot P AA T\nsnow S N OW\nowb AW B\n', 'en');
+
+  for (const [word, first] of [
+    ['snowboy', 'S N OW B OY'],
+    ['homeboy', 'HH OW M B OY'],
+    ['homepot', 'HH OW M P AA T'],
+    ['homepots', undefined],
+    ['snowb', undefined],
+    ['snow', 'S N OW'],
+  ] as const)
+    it(`${word}: ${first ?? 'as its letters are said'}`, () => {
+      const [said, ...others] = lexicon.pronounce(word);
+      if (first === undefined) assert.deepEqual([said, ...others], [pronounceEnglish(word)]);
+      else assert.equal(said, first);
+    });
+
+  it('are looked for as their letters are said, too', () => {
+    assert.deepEqual(lexicon.pronounce('snowboy'), ['S N OW B OY', 'S N AW B OY']);
+    assert.deepEqual(
+      lexicon.entries(['snowboy']).map(([word]) => word),
+      ['snowboy', 'snowboy(2)'],
+    );
+  });
+});
+
 describe('words that a lexicon can pronounce', () => {
   const lexicon = new Lexicon('hello HH AH L OW\nnaïve N AY IY V\n漢字 K AA N JH IY\n', 'en');
 
