@@ -140,6 +140,11 @@ function folders(spec: AppSpec, run: string, record: number | undefined): readon
   return [...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]), directive('BindReadOnlyPaths', ...read)];
 }
 
+/** A guest finds nothing at this path unless its specification names it. */
+export function isHidden(path: string, { run, etc = run }: Pick<UnitOptions, 'run' | 'etc'>): boolean {
+  return [...MASKED, ...HOMES, '/tmp', '/var/tmp', run, etc].some((folder) => isBelow(path, folder));
+}
+
 /** It lies where every guest finds an empty folder. */
 function isMasked(path: string, { bare }: AppSpec, run: string): boolean {
   const empty = [...MASKED, ...HOMES, '/tmp', '/var/tmp', run, ...(bare ? ['/usr'] : [])];

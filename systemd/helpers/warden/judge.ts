@@ -18,7 +18,7 @@ function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
   const { service, kind, uid = 0, id, name, code, cwd, program, run, shared, files, sockets } = spec;
   const [first, last] = config.uids[kind];
   const own = `${config.state}/${kind}s/${id}`;
-  const folders = [`${own}/data`, `${own}/cache`, ...(kind === 'plugin' ? [own] : [])];
+  const folders = kind === 'plugin' ? [] : [`${own}/data`, `${own}/cache`];
   const writes = ownFolders(spec);
   const reads = [code, ...config.read, ...writes];
   const tests: readonly (readonly [what: string, value: string, holds: boolean])[] = [
@@ -37,13 +37,15 @@ function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
   return failed && `its ${failed[0]}: ${failed[1]}`;
 }
 
-function reachProblem({ devices, limits }: AppSpec, { nodes, ceilings }: WardenConfig): string | undefined {
+function reachProblem({ kind, devices, limits }: AppSpec, { nodes, ceilings }: WardenConfig): string | undefined {
   for (const { name, path, access, group } of devices) {
     const known = Object.hasOwn(nodes, name) ? nodes[name] : undefined;
     const same = known?.path === path && known.group === group && (known.access === access || known.access === 'rw');
     if (!same) return `node ${name} (${path}) is not in its list`;
   }
-  const over = LIMIT_NAMES.find((name) => limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY));
+  const over = LIMIT_NAMES.find(
+    (name) => kind === 'app' && limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY),
+  );
   return over && `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}`;
 }
 
