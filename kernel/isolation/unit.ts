@@ -33,7 +33,10 @@ export async function launchUnit(options: LaunchOptions, start: PluginUnitStart)
   if (signal?.aborted) stopSoon();
   const { exited, ended } = crashOnce(id);
   void maker.ended(run).then(ended, (error) => ended(reasonOf(error)));
-  channel.on('close', () => systemClock.after(CAUSE_MS, () => ended('it closed its channel')));
+  channel.on('close', () => {
+    const wait = systemClock.after(CAUSE_MS, () => ended('it closed its channel'));
+    void exited.then(() => wait[Symbol.dispose]());
+  });
   const held = new HeldMemory();
   return () => {
     signal?.removeEventListener('abort', stopSoon);

@@ -1,3 +1,4 @@
+import { closeSync } from 'node:fs';
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
@@ -25,7 +26,8 @@ export class Channel implements AsyncDisposable {
   readonly #options: ChannelOptions;
   readonly #server: Server;
   readonly #waiting = new Map<number, Socket>();
-  #arrived = Promise.withResolvers<void>();
+  #wanted: { readonly pid: number; readonly resolve: (fd: number) => void } | undefined;
+  #handed: number | undefined;
   #refused = 0;
 
   private constructor(options: ChannelOptions) {
@@ -54,24 +56,18 @@ export class Channel implements AsyncDisposable {
   }
 
   /** Descriptor of the connection of this process, which is the caller's to close. */
-  async of(pid: number, signal: AbortSignal): Promise<number> {
-    const { promise: ended, reject } = Promise.withResolvers<never>();
-    const end = () => reject(signal.reason);
-    signal.addEventListener('abort', end, { once: true });
-    ended.catch(() => undefined); // the race may be over
-    try {
-      signal.throwIfAborted();
-      for (;;) {
-        const socket = this.#waiting.get(pid);
-        const fd = socket && descriptorOf(socket);
-        const copy = fd === undefined ? -1 : this.#options.copy(fd);
-        if (copy >= 0) return copy;
-        this.#arrived = Promise.withResolvers<void>();
-        await Promise.race([this.#arrived.promise, ended]);
-      }
-    } finally {
-      signal.removeEventListener('abort', end);
-    }
+  of(pid: number): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.#wanted = { pid, resolve };
+    this.#hand();
+    return promise;
+  }
+
+  /** A descriptor that was handed out is not wanted any more. */
+  takeBack(): void {
+    this.#wanted = undefined;
+    if (this.#handed !== undefined) closeSync(this.#handed);
+    this.#handed = undefined;
   }
 
   /** The socket's file goes; a descriptor that was handed out stays. */
@@ -82,6 +78,14 @@ export class Channel implements AsyncDisposable {
     await rm(this.#options.path, { force: true });
   }
 
+  #hand(): void {
+    const socket = this.#wanted && this.#waiting.get(this.#wanted.pid);
+    const fd = socket && descriptorOf(socket);
+    if (fd === undefined || this.#handed !== undefined) return;
+    this.#handed = this.#options.copy(fd);
+    this.#wanted?.resolve(this.#handed);
+  }
+
   async #take(socket: Socket): Promise<void> {
     const { identity, log, path, uid } = this.#options;
     socket.on('error', () => socket.destroy());
@@ -89,7 +93,7 @@ export class Channel implements AsyncDisposable {
     const peer = fd === undefined ? undefined : await identity.peerOf(fd);
     if (peer?.uid === uid && this.#waiting.size < MOST_WAITING && !this.#waiting.has(peer.pid)) {
       this.#waiting.set(peer.pid, socket);
-      this.#arrived.resolve();
+      this.#hand();
       return;
     }
     this.#refused++;

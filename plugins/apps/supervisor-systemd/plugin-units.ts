@@ -127,13 +127,14 @@ export class PluginUnitMaker implements PluginUnits {
       over.abort(neverConnected(id, reasonOfEnd(told)));
     });
     try {
-      const ends = AbortSignal.any([wanted, over.signal]);
-      const connected = (signal: AbortSignal) => channel.of(pid ?? 0, AbortSignal.any([signal, ends]));
-      const descriptor = await scope.within(`the channel of plugin ${id}`, CONNECT_MS, connected);
+      const signal = AbortSignal.any([wanted, over.signal]);
+      const what = `the channel of plugin ${id}`;
+      const descriptor = await scope.within(what, CONNECT_MS, () => channel.of(pid ?? 0), { signal });
       const made: Run = { run, unit, pid: pid ?? 0, channel: descriptor, plugin: id };
       this.#runs.set(run, made);
       return { run, unit, pid: made.pid, channel: descriptor };
     } catch (thrown) {
+      channel.takeBack();
       await this.#end(run);
       await processes.end({ kind: 'plugin', id });
       if (end?.cause === 'start') return `systemd cannot start its unit: ${reasonOfEnd(end)}`;
