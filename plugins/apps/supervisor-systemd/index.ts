@@ -91,7 +91,9 @@ export const plugin = definePlugin({
     host.tap('health.collect', async (report) => {
       const { gone } = bus;
       output.tell(report);
-      if (gone === undefined) report.add('supervisor-systemd', { status: 'okay' });
+      const running = Object.values(await units.list());
+      const message = running.length === 0 ? undefined : `units of plugins: ${running.sort().join(', ')}`;
+      if (gone === undefined) report.add('supervisor-systemd', { status: 'okay', ...maybe({ message }) });
       else
         report.add('supervisor-systemd', {
           status: 'error',
