@@ -16,7 +16,7 @@ const reach = (work) => { try { work(); return 'done'; } catch ({ code }) { retu
 export const plugin = { setup({ log }) {
   log.warn({}, 'found ' + JSON.stringify({
     uid: process.getuid(), env: Object.keys(process.env),
-    token: reach(() => readFileSync('/run/device/operator.token')), etc: reach(() => readFileSync('/etc/device/warden.json')),
+    operator: reach(() => readFileSync('/run/device/operator.token')), etc: reach(() => readFileSync('/etc/device/warden.json')),
     write: reach(() => writeFileSync('/tmp/x', 'x')), signal: reach(() => process.kill(1, 0)),
   }));
 } };\n`;
@@ -72,7 +72,7 @@ suite('plugins at level process', { skip: WITHOUT_CONTAINERS }, () => {
     assert.deepEqual(JSON.parse(found), {
       uid: 50_000,
       env: [],
-      token: 'ERR_ACCESS_DENIED',
+      operator: 'ERR_ACCESS_DENIED',
       etc: 'ERR_ACCESS_DENIED',
       write: 'ERR_ACCESS_DENIED',
       signal: 'EPERM',

@@ -11,7 +11,7 @@ const ID = /^[a-z][a-z0-9-]{0,39}$/;
 /** Threads of Node; its permissions let a plugin start neither workers nor programs. */
 const TASKS = 64;
 /** A plugin ends when its channel closes; one that does not is killed by then. */
-const STOP_MS = 2_000;
+const STOP_MS = 1_000;
 
 export interface PluginPlace {
   readonly service: string;
@@ -30,12 +30,18 @@ export function channelOf(run: string, id: string): string {
  * Lets the user of a unit and the warden through to code that was installed on the device: other units see nothing of
  * it, and the Core's folders are closed to them otherwise.
  */
-export async function openPassage(code: string, state: string): Promise<void> {
+export async function openPassage({ code, manifest }: PluginUnitStart, { state, service }: Omit<PluginPlace, 'uid'>) {
+  // Only a folder that the Core made is closed.
+  await chmod(settingsOf(service, manifest.id), 0o755).catch(() => undefined);
   const store = join(state, 'plugins');
   if (!code.startsWith(`${store}/`)) return;
   for (let folder = dirname(code); folder.startsWith(store); folder = dirname(folder)) await chmod(folder, 0o711);
   await chmod(code, 0o755);
 }
+
+/** `/etc/device/kettle`: what the operator puts there for this plugin. */
+const settingsOf = (service: string, id: string) => `/etc/${service}/${id}`;
+const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
 
 /** Why a plugin cannot be a unit, for people; undefined where it can. */
 export function unfit({ manifest }: Pick<PluginUnitStart, 'manifest'>, { run, service }: Omit<PluginPlace, 'uid'>) {
@@ -44,7 +50,11 @@ export function unfit({ manifest }: Pick<PluginUnitStart, 'manifest'>, { run, se
   const [written] = files.write ?? [];
   if (written !== undefined)
     return `its manifest claims files.write: ${written}, and files of the device are the Core's user's`;
-  const hidden = files.read?.find((path) => /^\{/.test(path) || isHidden(path, { run, etc: `/etc/${service}` }));
+  const etc = `/etc/${service}`;
+  const hidden = files.read?.find((claim) => {
+    const path = claim.replace(/^\{etc\}/, etc).replace(/\/\*?$/, '');
+    return !isBelow(path, settingsOf(service, id)) && (path.startsWith('{') || isHidden(path, { run, etc }));
+  });
   if (hidden !== undefined) return `its manifest claims files.read: ${hidden}, which is hidden from units`;
   return undefined;
 }
@@ -54,7 +64,7 @@ export function pluginSpec({ manifest, code, spec }: PluginUnitStart, { service,
   const { id, version, summary, capabilities = [] } = manifest;
   const folder = join(run, 'plugins', id);
   // Packages are looked for in every folder above the code; those of others are none of it.
-  const mine = (path: string) => [code, TREE].some((one) => path === one || path.startsWith(`${one}/`));
+  const mine = (path: string) => [code, TREE, settingsOf(service, id)].some((folder) => isBelow(path, folder));
   return {
     form: 1,
     kind: 'plugin',

@@ -74,7 +74,7 @@ export class PluginUnitMaker implements PluginUnits {
 
   async stop(plugin: string): Promise<void> {
     this.#starting.get(plugin)?.abort(stopped(plugin));
-    for (const [run, known] of this.#runs) if (known.plugin === plugin) await this.#end(run);
+    await this.#end(plugin);
   }
 
   async list(): Promise<Readonly<Record<string, string>>> {
@@ -112,7 +112,7 @@ export class PluginUnitMaker implements PluginUnits {
     const { id } = start.manifest;
     await swept;
     const uid = await (await users()).uidOf(id);
-    await openPassage(start.code, place.state);
+    await openPassage(start, place);
     const spec = pluginSpec(start, { ...place, uid });
     await using channel = await Channel.open({ path: channelOf(place.run, id), uid, identity, copy, log });
     wanted.throwIfAborted();
@@ -135,21 +135,21 @@ export class PluginUnitMaker implements PluginUnits {
       return { run, unit, pid: made.pid, channel: descriptor };
     } catch (thrown) {
       channel.takeBack();
-      await this.#end(run);
+      await this.#end(id);
       await processes.end({ kind: 'plugin', id });
-      if (end?.cause === 'start') return `systemd cannot start its unit: ${reasonOfEnd(end)}`;
+      if (end?.cause === 'start' && !wanted.aborted) return `systemd cannot start its unit: ${reasonOfEnd(end)}`;
       throw thrown instanceof CoreError && thrown.code === 'TIMEOUT'
         ? neverConnected(id, 'its unit runs, and does not connect to its channel')
         : thrown;
     }
   }
 
-  async #end(run: string): Promise<void> {
+  async #end(guest: string): Promise<void> {
     try {
-      const left = await this.#options.supervisor.stop(run, END_MS);
-      if (left.length > 0) this.#options.log.error({ run, left }, 'a unit of a plugin cannot be ended');
+      const left = await this.#options.supervisor.end(guest, END_MS);
+      if (left.length > 0) this.#options.log.error({ guest, left }, 'a unit of a plugin cannot be ended');
     } catch (thrown) {
-      this.#options.log.error({ run, reason: reasonOf(thrown) }, 'cannot end the unit of a plugin');
+      this.#options.log.error({ guest, reason: reasonOf(thrown) }, 'cannot end the unit of a plugin');
     }
   }
 }

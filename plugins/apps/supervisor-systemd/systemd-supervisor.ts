@@ -147,6 +147,14 @@ export class SystemdSupervisor implements AppSupervisor {
     return [pid];
   }
 
+  /** Each run of a guest, the one that is being started among them. */
+  async end(name: string, graceMs: number): Promise<readonly number[]> {
+    const left: number[] = [];
+    for (const [run, { unit }] of this.#runs)
+      if (unit.options.name === name && !unit.over) left.push(...(await this.stop(run, graceMs)));
+    return left;
+  }
+
   async usage(run: string): Promise<GuestUsage> {
     const { unit } = await this.#find(run);
     return usageOf(await unit.properties());
@@ -183,11 +191,8 @@ export class SystemdSupervisor implements AppSupervisor {
 
   async forget(name: string): Promise<void> {
     const { kind, output, run, warden } = this.#options;
-    for (const [id, { unit }] of this.#runs) {
-      if (unit.options.name !== name) continue;
-      await this.stop(id, 0);
-      this.#runs.delete(id);
-    }
+    await this.end(name, 0);
+    for (const [id, { unit }] of this.#runs) if (unit.options.name === name) this.#runs.delete(id);
     const unit = this.#unitOf(name);
     const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
     if (guests.some((guest) => guest.name === unit)) await warden.ask({ verb: 'drop', name: unit });

@@ -20,7 +20,7 @@ function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
   const own = `${config.state}/${kind}s/${id}`;
   const folders = kind === 'plugin' ? [] : [`${own}/data`, `${own}/cache`];
   const writes = ownFolders(spec);
-  const reads = [code, ...config.read, ...writes];
+  const reads = [code, `/etc/${service}/${id}`, ...config.read, ...writes];
   const tests: readonly (readonly [what: string, value: string, holds: boolean])[] = [
     [`service is not ${config.service}`, service, service === config.service],
     [`user is not ${first} to ${last}`, String(uid), uid >= first && uid <= last],
@@ -43,10 +43,9 @@ function reachProblem({ kind, devices, limits }: AppSpec, { nodes, ceilings }: W
     const same = known?.path === path && known.group === group && (known.access === access || known.access === 'rw');
     if (!same) return `node ${name} (${path}) is not in its list`;
   }
-  const over = LIMIT_NAMES.find(
-    (name) => kind === 'app' && limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY),
-  );
-  return over && `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}`;
+  const over =
+    kind === 'app' && LIMIT_NAMES.find((name) => limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY));
+  return over ? `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}` : undefined;
 }
 
 const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);
