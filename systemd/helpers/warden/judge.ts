@@ -43,8 +43,7 @@ function reachProblem({ kind, devices, limits }: AppSpec, { nodes, ceilings }: W
     const same = known?.path === path && known.group === group && (known.access === access || known.access === 'rw');
     if (!same) return `node ${name} (${path}) is not in its list`;
   }
-  const over =
-    kind === 'app' && LIMIT_NAMES.find((name) => limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY));
+  const over = kind === 'app' && LIMIT_NAMES.find((one) => limits[one] > (ceilings[one] ?? Number.POSITIVE_INFINITY));
   return over ? `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}` : undefined;
 }
 
