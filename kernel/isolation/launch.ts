@@ -9,8 +9,7 @@ import { implies } from '@device-core/plugin-api';
 import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
 import type { Launcher, WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
-import type { PluginUnits } from '@device-core/plugin-api/inside/services/plugin-units';
-import type { Guest, Processes } from '@device-core/plugin-api/inside/services/processes';
+import type { Guest } from '@device-core/plugin-api/inside/services/processes';
 import { GUEST_LIMITS } from '../usage/guest-watch.ts';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
@@ -19,9 +18,9 @@ import { ENTRY, type EntryData, HEAP_MB } from './entry-data.ts';
 import { crashOnce, type Launched } from './launched.ts';
 import { pipePort } from './ports.ts';
 import { type SharedThreads, Thread } from './thread.ts';
-import { launchUnit } from './unit.ts';
+import { launchUnit, type UnitOptions } from './unit.ts';
 
-export interface LaunchOptions {
+export interface LaunchOptions extends UnitOptions {
   readonly level: Exclude<Isolation, 'inline'>;
   readonly manifest: PluginManifest;
   readonly budget?: PluginBudget;
@@ -32,14 +31,8 @@ export interface LaunchOptions {
   readonly main: string;
   /** Folders that `files` of a manifest may name: `{etc}`, `{var}`, `{run}`. */
   readonly paths: DevicePaths;
-  /** Hears of its process, in the turn in which it is made. */
-  readonly processes?: Pick<Processes, 'add' | 'end'> | undefined;
   /** Puts a process inside walls. */
   readonly launcher: Launcher;
-  /** Makes a unit of the system instead, where a plugin provides that now. */
-  readonly units?: (() => PluginUnits | undefined) | undefined;
-  /** Its start is not wanted any more. */
-  readonly signal?: AbortSignal;
 }
 
 /** A launch with all that takes time before it done: the process is made in the turn of the call. */

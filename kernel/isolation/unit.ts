@@ -1,20 +1,32 @@
 import { Socket } from 'node:net';
 import { reasonOf } from '@device-core/plugin-api';
 import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
-import type { PluginUnitStart } from '@device-core/plugin-api/inside/services/plugin-units';
+import type { PluginUnitStart, PluginUnits } from '@device-core/plugin-api/inside/services/plugin-units';
+import type { Processes } from '@device-core/plugin-api/inside/services/processes';
 import { systemClock } from '../clock.ts';
 import { HEAP_MB } from './entry-data.ts';
-import type { LaunchOptions, ReadyLaunch } from './launch.ts';
-import { crashOnce } from './launched.ts';
+import { crashOnce, type Launched } from './launched.ts';
 import { pipePort } from './ports.ts';
 
 /** Time for the cause of an end to be known after its channel has closed. */
 const CAUSE_MS = 5_000;
 
+export interface UnitOptions {
+  /** Hears of its process, in the turn in which it is made. */
+  readonly processes?: Pick<Processes, 'add' | 'end'> | undefined;
+  /** Makes units, where a plugin provides that now. */
+  readonly units?: (() => PluginUnits | undefined) | undefined;
+  /** Its start is not wanted any more. */
+  readonly signal?: AbortSignal;
+  readonly budget?: { readonly heapMB?: number };
+}
+
 /** Starts a plugin as a unit of the system; undefined where there is nothing that makes one of it. */
-export async function launchUnit(options: LaunchOptions, start: PluginUnitStart): Promise<ReadyLaunch | undefined> {
-  const { manifest, budget, processes, units, signal } = options;
-  const { id } = manifest;
+export async function launchUnit(
+  { budget, processes, units, signal }: UnitOptions,
+  start: PluginUnitStart,
+): Promise<(() => Launched) | undefined> {
+  const { id } = start.manifest;
   const stop = async (): Promise<void> => {
     channel?.destroy();
     await units?.()?.stop(id);

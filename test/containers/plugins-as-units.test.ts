@@ -8,7 +8,8 @@ import { CTL, coreBox, health, journal, readyCore, SMALL_SKU, shown } from '../f
 import { type Container, WITHOUT_CONTAINERS } from '../fixtures/nspawn.ts';
 
 const MS = { timeout: 240_000 };
-const SKU = `${SMALL_SKU}  supervisor-systemd: ^1.0.0\n`;
+/** A crash beyond its probation removes no plugin. */
+const SKU = `${SMALL_SKU.replace('plugin-store: ^1.0.0', 'plugin-store: { version: ^1.0.0, config: { probationMs: 100 } }')}  supervisor-systemd: ^1.0.0\n`;
 
 /** Throws what it found out of its place in the world: an error of a plugin is told with its message. */
 const KETTLE = `import { readFileSync, readdirSync, writeFileSync } from 'node:fs';

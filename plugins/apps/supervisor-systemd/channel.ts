@@ -32,7 +32,7 @@ export class Channel implements AsyncDisposable {
 
   private constructor(options: ChannelOptions) {
     this.#options = options;
-    // What the plugin says is for its reader alone.
+    // The kernel reads it, from the first byte on.
     this.#server = createServer({ pauseOnConnect: true }, (socket) => void this.#take(socket));
   }
 

@@ -15,7 +15,7 @@ const END_MS = 2_000;
 /** Last lines of a run that are searched for its last words. */
 const LAST_LINES = 40;
 /** Codes with which the device, and not the plugin, hinders a unit. */
-const HINDERED = ['WARDEN_REFUSED', 'UNAVAILABLE', 'PARAMS_INVALID', 'BUSY', 'DISK_FULL', 'STORAGE_FAILED'];
+const HINDERED = ['WARDEN_REFUSED', 'UNAVAILABLE', 'PARAMS_INVALID', 'BUSY', 'STATE_UNWRITABLE', 'STORAGE_FULL'];
 
 export interface PluginUnitsOptions extends Pick<ChannelOptions, 'copy' | 'identity'> {
   readonly supervisor: SystemdSupervisor;

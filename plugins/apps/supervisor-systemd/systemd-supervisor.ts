@@ -28,7 +28,7 @@ export interface SystemdSupervisorOptions {
   readonly output: GuestOutput;
   /** Throws UNAVAILABLE where systemd cannot be given a token; absent where guests have none. */
   readonly credentials?: () => Credentials;
-  /** Who runs as this user is known before it could reach anybody. */
+  /** The guest of this user is known before it could reach anything. */
   readonly launched: (spec: AppSpec) => Promise<void>;
   /** Guests of the other kind are left alone. */
   readonly kind: AppSpec['kind'];

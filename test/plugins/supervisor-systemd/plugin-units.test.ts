@@ -61,7 +61,7 @@ const FITS: readonly [why: string, more: Partial<PluginManifest>, reason: RegExp
   ['that writes', { files: { write: ['{var}/kettle'] } }, /files\.write: \{var\}\/kettle/],
   ['that reads the settings of another', { files: { read: ['{etc}/kettles'] } }, /files\.read: \{etc\}\/kettles/],
   ['that reads the state', { files: { read: ['{var}/kettle'] } }, /files\.read: \{var\}\/kettle/],
-  ['that reads a home', { files: { read: ['/home/anna'] } }, /files\.read: \/home\/anna/],
+  ['that reads a folder of another', { files: { read: ['/srv/music'] } }, /files\.read: \/srv\/music/],
 ];
 for (const [why, more, reason] of FITS)
   test(`a plugin ${why} ${reason ? 'is no unit, and the reason names the claim' : 'can be a unit'}`, () => {
@@ -125,7 +125,9 @@ function makerOf(one: ReturnType<typeof part>, supervisor: Partial<SystemdSuperv
   const maker = new PluginUnitMaker(options);
   const health = async () => {
     const told: string[] = [];
-    await maker.tell({ warn: (code: string, message: string) => told.push(`${code} ${message}`) } as unknown as HealthReport);
+    await maker.tell({
+      warn: (code: string, message: string) => told.push(`${code} ${message}`),
+    } as unknown as HealthReport);
     return told;
   };
   return { maker, known, health };
