@@ -4,6 +4,7 @@ import type { EventBus } from '@device-core/plugin-api/inside/services/event-bus
 import type { Launcher } from '@device-core/plugin-api/inside/services/launcher';
 import type { LogControl } from '@device-core/plugin-api/inside/services/log-control';
 import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
+import type { PluginUnits } from '@device-core/plugin-api/inside/services/plugin-units';
 import type { Device, DeviceInfo } from '@device-core/plugin-api/services/device';
 import { type BusOptions, EventBusCore } from './bus/event-bus.ts';
 import { CapabilityChecker } from './capabilities.ts';
@@ -86,10 +87,13 @@ export class Kernel {
     });
     const capabilities = new CapabilityChecker((plugin) => watch.usage.find(plugin)?.uses);
     const launcher = (options.services?.launcher ?? systemLauncher) as Launcher;
-    const loading = { paths, launcher, processes, threads: new Map() };
+    const units = () => this.parts.services.find('plugin-units', '^1.0.0') as PluginUnits | undefined;
+    const loading = { paths, launcher, processes, units, threads: new Map() };
     hooks.last('plugin.load', (source) => loadPlugin(source, loading));
     hooks.last('health.collect', async (report) => {
-      await addWallsHealth(report, launcher, hasGuests(this.sets().running.plugins));
+      const outside = Object.keys((await units()?.list()) ?? {});
+      const inside = this.sets().running.plugins.filter(({ id }) => !outside.includes(id));
+      await addWallsHealth(report, launcher, hasGuests(inside));
       processes.tell(report);
     });
     this.parts = { services: new ServiceRegistry(), hooks, capabilities, bus, log, watch, paths, clock };

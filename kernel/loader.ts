@@ -7,7 +7,7 @@ import type { Launcher } from '@device-core/plugin-api/inside/services/launcher'
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { IsolatedOptions } from './isolation/isolated.ts';
 
-export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'threads'> & {
+export type LoadOptions = Pick<IsolatedOptions, 'onPeer' | 'processes' | 'threads' | 'units'> & {
   readonly paths: DeviceInfo['paths'];
   readonly launcher: Launcher;
 };

@@ -3,7 +3,8 @@ import { enableCompileCache } from 'node:module';
 import { isMainThread, workerData } from 'node:worker_threads';
 import type { EntryData } from './entry-data.ts';
 
-// bubblewrap sets it; the environment of a plugin is empty.
+// bubblewrap and systemd set some; the environment of a plugin is empty.
+if (isMainThread) for (const name of Object.keys(process.env)) delete process.env[name];
 delete process.env.PWD;
 const data = (isMainThread ? JSON.parse(process.argv[2] ?? '{}') : workerData) as EntryData;
 

@@ -51,12 +51,16 @@ async function setup(
   const { id, scope } = host;
   const limits = { ...GUEST_LIMITS, ...options.limits };
   const log = new BoundedLog(host.log);
-  const launch = await prepareLaunch(options);
+  const began = systemClock.monotonic();
+  const making = () => systemClock.monotonic() - began;
+  place.lostMs = making; // the plugin itself has not begun
+  const launch = await prepareLaunch({ ...options, signal: scope.signal });
   // It was stopped meanwhile: nothing was started yet.
   if (scope.signal.aborted) throw new CoreError('SCOPE_CLOSED', { plugin: id, label: level });
   const launched = launch();
   let thread: string | undefined;
-  place.lostMs = () => threadTime(`/proc/${thread ?? launched.program()}/schedstat`)?.waitedMs ?? 0;
+  const madeMs = making();
+  place.lostMs = () => madeMs + (threadTime(`/proc/${thread ?? launched.program()}/schedstat`)?.waitedMs ?? 0);
   let over = false;
   const fail = (error: CoreError, blame: Blame = 'it'): void => {
     if (over) return;

@@ -1,24 +1,26 @@
 import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { constants } from 'node:os';
+import { dirname } from 'node:path';
 import type { Duplex, Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import type { Isolation, PluginBudget, PluginManifest, PluginSource } from '@device-core/plugin-api';
-import { type CoreError, implies } from '@device-core/plugin-api';
+import { implies } from '@device-core/plugin-api';
 import { HeldMemory } from '@device-core/plugin-api/inside/held-memory';
 import type { SandboxSpec } from '@device-core/plugin-api/inside/sandbox';
 import type { Launcher, WalledProgram } from '@device-core/plugin-api/inside/services/launcher';
-import type { Guest, Processes } from '@device-core/plugin-api/inside/services/processes';
+import type { Guest } from '@device-core/plugin-api/inside/services/processes';
 import { GUEST_LIMITS } from '../usage/guest-watch.ts';
 import { programOf } from '../walls/descent.ts';
 import { permissionFlags, withReal } from '../walls/permissions.ts';
-import { type DevicePaths, reachOf, sandboxFiles } from '../walls/reach.ts';
+import { type DevicePaths, ownFolder, reachOf, sandboxFiles } from '../walls/reach.ts';
 import { ENTRY, type EntryData, HEAP_MB } from './entry-data.ts';
-import { crash, type Launched } from './launched.ts';
+import { crashOnce, type Launched } from './launched.ts';
 import { pipePort } from './ports.ts';
 import { type SharedThreads, Thread } from './thread.ts';
+import { launchUnit, type UnitOptions } from './unit.ts';
 
-export interface LaunchOptions {
+export interface LaunchOptions extends UnitOptions {
   readonly level: Exclude<Isolation, 'inline'>;
   readonly manifest: PluginManifest;
   readonly budget?: PluginBudget;
@@ -29,8 +31,6 @@ export interface LaunchOptions {
   readonly main: string;
   /** Folders that `files` of a manifest may name: `{etc}`, `{var}`, `{run}`. */
   readonly paths: DevicePaths;
-  /** Hears of its process, in the turn in which it is made. */
-  readonly processes?: Pick<Processes, 'add' | 'end'> | undefined;
   /** Puts a process inside walls. */
   readonly launcher: Launcher;
 }
@@ -44,19 +44,21 @@ export async function prepareLaunch(options: LaunchOptions): Promise<ReadyLaunch
   const heapMB = share?.heapMB ?? budget?.heapMB ?? HEAP_MB;
   const guest = { plugin: manifest.id, main: pathToFileURL(main).href };
   if (level === 'worker') return () => Thread.join(guest, { heapMB, share: share?.name, threads });
-  const walled = await processOf(options, { cache: getCompileCacheDir(), guest });
+  const spec = await specOf(options, { cache: getCompileCacheDir(), guest });
+  const unit = await launchUnit(options, { manifest, code: ownFolder(dirname(main)), spec });
+  if (unit) return unit;
+  const walled = await options.launcher.prepare(spec, { descriptors: DESCRIPTORS });
   return () => launchProcess(options, walled);
 }
 
 /** Standard streams, and the channel to the Core. */
 const DESCRIPTORS = 4;
 
-async function processOf(options: LaunchOptions, data: EntryData): Promise<WalledProgram> {
-  const { manifest, budget, main, paths, launcher } = options;
+async function specOf({ manifest, budget, main, paths }: LaunchOptions, data: EntryData): Promise<SandboxSpec> {
   const reach = reachOf(manifest, main, paths, data.cache);
   const flags = [`--max-old-space-size=${budget?.heapMB ?? HEAP_MB}`, ...permissionFlags(reach)];
   const files = await sandboxFiles(manifest.id, reach, paths);
-  const spec: SandboxSpec = {
+  return {
     name: `plugin-${manifest.id}`.slice(0, 63),
     program: process.execPath,
     args: [...flags, ENTRY.pathname, JSON.stringify(data)],
@@ -72,7 +74,6 @@ async function processOf(options: LaunchOptions, data: EntryData): Promise<Walle
     nodes: [],
     limits: { memoryMaxMB: (budget?.heapMB ?? HEAP_MB) + GUEST_LIMITS.outsideMB },
   };
-  return launcher.prepare(spec, { descriptors: DESCRIPTORS });
 }
 
 function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: WalledProgram): Launched {
@@ -87,8 +88,7 @@ function launchProcess({ manifest, budget, processes }: LaunchOptions, walled: W
     feed?.on('error', () => undefined); // who does not read it ends, which is told below
     feed?.end(bytes);
   }
-  const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
-  const ended = (reason: string, cause?: unknown) => resolve(crash(manifest.id, reason, cause));
+  const { exited, ended } = crashOnce(manifest.id);
   let said = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     said = `${said}${chunk}`.slice(-4_096);

@@ -25,6 +25,12 @@ export function crash(plugin: string, reason: string, cause?: unknown): CoreErro
   return new CoreError('UNAVAILABLE', { what: `plugin ${plugin}`, reason }, { cause });
 }
 
+/** The first end that is told counts. */
+export function crashOnce(plugin: string) {
+  const { promise: exited, resolve } = Promise.withResolvers<CoreError>();
+  return { exited, ended: (reason: string, cause?: unknown) => resolve(crash(plugin, reason, cause)) };
+}
+
 /** The same for a plugin that shared its worker with the culprit: it starts again at once, and no crash is counted. */
 export class EndedWith extends CoreError {
   constructor(plugin: string, culprit: string, reason: string) {

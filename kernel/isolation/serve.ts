@@ -1,6 +1,6 @@
 import { readlinkSync } from 'node:fs';
 import { flushCompileCache, registerHooks, syncBuiltinESMExports } from 'node:module';
-import { Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { getHeapStatistics } from 'node:v8';
 import workerThreads, { isMainThread, parentPort } from 'node:worker_threads';
@@ -40,7 +40,9 @@ export function serve(data: EntryData): void {
   parentPort?.close();
   workerThreads.postMessageToThread = () => Promise.reject(new Error('a plugin has no other thread to talk to'));
   syncBuiltinESMExports();
-  const pipe = guest && new Socket({ fd: PIPE, readable: true, writable: true });
+  // A unit of the system inherits nothing: it is given the path of its channel.
+  const [, , , channel] = process.argv;
+  const pipe = guest && (channel ? connect(channel) : new Socket({ fd: PIPE, readable: true, writable: true }));
   const exit = () => (pipe ? pipe.end(() => process.exit(1)) : process.exit(1));
   process.on('uncaughtException', (error) => {
     crash(error);

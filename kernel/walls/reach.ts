@@ -92,7 +92,7 @@ function isFile(path: string): boolean {
 }
 
 /** A plugin from outside the tree may read all files beside its manifest; its module may lie deeper. */
-function ownFolder(start: string): string {
+export function ownFolder(start: string): string {
   for (let folder = start; dirname(folder) !== folder; folder = dirname(folder))
     if (existsSync(join(folder, 'plugin.yaml'))) return folder;
   return start;

@@ -18,6 +18,7 @@ export const HEALTH_CODES = {
   APP_TRIED: 'an app runs without a signature, because its author tries it',
   APPS_INSECURE: 'apps start although a wall that they are promised is missing',
   WALLS_MISSING: 'the system lacks a part of the sandbox of apps and of plugins in a process',
+  PLUGIN_UNIT_MISSING: 'a plugin at level process runs as a process of the Core, and not as a unit of systemd',
   ORPHANS_UNKNOWN: 'a process that leaves its app cannot be told from the operator',
   FUNCTIONS_LEFT_OUT: 'functions that apps offer cannot be called',
   UTTERANCES_LEFT_OUT: 'functions of apps cannot be called by voice',

@@ -178,12 +178,12 @@ describe('a specification is refused', () => {
   });
 });
 
-test('a plugin is a guest, too: with a user of plugins, below its own folders, without a token of systemd', async () => {
+test('a plugin is a guest, too: with a user of plugins, without folders that it writes, and without a token of systemd', async () => {
   await using device = new Device();
   const at = (path: string) => join(device.root, path);
-  const [code, data, run] = [at('store/weather'), at('state/plugins/weather'), at('run/plugins/weather')];
-  for (const folder of [code, data, run]) mkdirSync(folder, { recursive: true });
-  const { cache: _, ...app } = device.spec();
+  const [code, run] = [at('store/weather'), at('run/plugins/weather')];
+  for (const folder of [code, run]) mkdirSync(folder, { recursive: true });
+  const { cache: _, data: __, ...app } = device.spec();
   const plugin: AppSpec = {
     ...app,
 
@@ -193,18 +193,26 @@ test('a plugin is a guest, too: with a user of plugins, below its own folders, w
     uid: 50_001,
     code,
     cwd: code,
-    data,
     run,
     sockets: [run],
-    files: { read: [code], write: [data] },
+    files: { read: [code, '/etc/device/weather/key'], write: [] },
+    // The ceilings are those of apps: the SKU and the manifest say what a plugin takes.
+    limits: { ...app.limits, memoryMaxMB: 512 },
   };
   assert.deepEqual(await device.ask({ verb: 'put', spec: plugin }), { ok: true });
   const unit = readFileSync(at('units/plugin-weather.service'), 'utf8');
   assert.match(unit, /^User=plugin-50001$/m);
-  assert.doesNotMatch(unit, /LoadCredential/);
+  assert.doesNotMatch(unit, /LoadCredential|^After=/m);
+  // The Core is ready behind its plugins, and a unit that nothing waits for has no channel.
+  assert.match(unit, /^Before=device-core\.service\nConditionPathExists=.*\/run\/plugins\/weather\/channel\.sock$/m);
+  assert.match(unit, /^BindReadOnlyPaths=.* -\/etc\/device\/weather\/key( |$)/m);
   assert.match(String((await device.ask({ verb: 'put', spec: { ...plugin, uid: 40_050 } })).refused), /user is not/);
-  const other = { ...plugin, files: { read: [], write: [at('state/apps/com.example.agenda/data')] } };
-  assert.match(String((await device.ask({ verb: 'put', spec: other })).refused), /folder is not its own/);
+  for (const folder of ['state/apps/com.example.agenda/data', 'state/plugins/weather', 'store/weather']) {
+    const other = { ...plugin, files: { read: [], write: [at(folder)] } };
+    assert.match(String((await device.ask({ verb: 'put', spec: other })).refused), /folder is not its own/);
+  }
+  const foreign = { ...plugin, files: { read: ['/etc/device/kettle'], write: [] } };
+  assert.match(String((await device.ask({ verb: 'put', spec: foreign })).refused), /file is not its own/);
 });
 
 describe('a request', () => {

@@ -11,6 +11,15 @@ export { DEFAULT_LIMITS, LIMIT_BOUNDS, LIMIT_NAMES, limitsOf } from './limits.ts
 export { nodeOf, nodesOf, type SkuNode } from './nodes.ts';
 export { type Complaint, skuComplaints } from './sku-check.ts';
 export { type GuestManifest, type GuestPlace, PROXY, runtimeOf, type SkuOfApps, specOf } from './spec-of.ts';
-export { credentialsOf, egressUnitNameOf, profileOf, type UnitOptions, unitNameOf, unitOf, userOf } from './unit.ts';
+export {
+  credentialsOf,
+  egressUnitNameOf,
+  isHidden,
+  profileOf,
+  type UnitOptions,
+  unitNameOf,
+  unitOf,
+  userOf,
+} from './unit.ts';
 export { word } from './unit-text.ts';
 export { isReserved, steersLoader } from './variables.ts';

@@ -44,13 +44,15 @@ export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
 export function unitOf(spec: AppSpec, options: UnitOptions): string {
   const { service, kind, uid, limits, stopTimeoutMs } = spec;
   if (uid === undefined) throw new TypeError(`${spec.name} has no separate user, which a unit needs`);
-  const { core = `${service}-core.service`, run, etc = `/etc/${service}`, account } = options;
+  const { core = `${service}-core.service`, etc = `/etc/${service}`, account } = options;
   const user = account ?? userOf(spec);
   const way = spec.network === 'hosts' ? [egressUnitNameOf(spec)] : [];
   return unitText({
     Unit: [
       directive('Description', kind === 'app' ? 'App' : 'Plugin', spec.id),
-      ...[directive('BindsTo', core), directive('After', core, ...way), ...way.map((unit) => directive('Wants', unit))],
+      directive('BindsTo', core),
+      ...(kind === 'app' ? [directive('After', core, ...way)] : besideCore(core, spec)),
+      ...way.map((unit) => directive('Wants', unit)),
       ...way.map((unit) => directive('JoinsNamespaceOf', unit)),
       'StartLimitIntervalSec=0',
     ],
@@ -74,11 +76,19 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
       ...['PrivateIPC=yes', `ProtectHome=${inHomes(spec) ? 'tmpfs' : 'yes'}`, 'PrivateUsers=yes'],
       directive('AppArmorProfile', `-${profileOf(spec)}`),
       directive('TemporaryFileSystem', ...masks(spec, etc)),
-      ...folders(spec, run, account === undefined ? uid : undefined),
+      ...folders(spec, options, account === undefined ? uid : undefined),
       ...networkOf(spec),
       ...devicesOf(spec),
     ],
   });
+}
+
+/**
+ * The Core is ready when its plugins are: a unit that waited for it would never start. So it is started before, and
+ * stopped behind, the Core, which ends its plugins in their order. What systemd starts unasked has no channel.
+ */
+function besideCore(core: string, { run }: AppSpec): readonly string[] {
+  return [directive('Before', core), directive('ConditionPathExists', lonePath(`${run}/channel.sock`))];
 }
 
 /** Settings of every guest's unit, independent of grants. */
@@ -121,8 +131,10 @@ function masks({ bare, limits }: AppSpec, etc: string): readonly string[] {
 }
 
 /** Its own folders, and what lies where nothing is seen. */
-function folders(spec: AppSpec, run: string, record: number | undefined): readonly string[] {
-  const { files, program } = spec;
+function folders(spec: AppSpec, options: UnitOptions, record: number | undefined): readonly string[] {
+  const { bare, files, program, service } = spec;
+  const { run, etc = `/etc/${service}` } = options;
+  const isMasked = (path: string) => isHidden(path, { run, etc }) || (bare === true && isBelow(path, '/usr'));
   const users = record === undefined ? [] : [`${record}.user`, `${record}.group`, `${userOf(spec)}.user`];
   // A socket is connected to through a read-only folder, too.
   const demanded = [
@@ -132,7 +144,7 @@ function folders(spec: AppSpec, run: string, record: number | undefined): readon
     ...users.map((name) => `/run/userdb/${name}`),
   ];
   // Paths missing outside are missing inside, too.
-  const beside = [program, ...files.read].filter((path) => isMasked(path, spec, run) && !isBelow(path, spec.code));
+  const beside = [program, ...files.read].filter((path) => !isBelow(path, spec.code) && isMasked(path));
   const read = [...demanded.map(pathWord), ...[...new Set(beside)].map((path) => pathWord(`-${path}`))];
   const placed = Object.entries(files.placed ?? {}).map(([inside, from]) => `${pathWord(from)}:${pathWord(inside)}`);
   // Not StateDirectory=: systemd gives away any file there as root, and a Core that was taken over decides what does (docs/adr/0077).
@@ -140,10 +152,9 @@ function folders(spec: AppSpec, run: string, record: number | undefined): readon
   return [...(bound.length === 0 ? [] : [directive('BindPaths', ...bound)]), directive('BindReadOnlyPaths', ...read)];
 }
 
-/** It lies where every guest finds an empty folder. */
-function isMasked(path: string, { bare }: AppSpec, run: string): boolean {
-  const empty = [...MASKED, ...HOMES, '/tmp', '/var/tmp', run, ...(bare ? ['/usr'] : [])];
-  return empty.some((folder) => isBelow(path, folder));
+/** A guest finds nothing at this path unless its specification names it. */
+export function isHidden(path: string, { run, etc = run }: Pick<UnitOptions, 'run' | 'etc'>): boolean {
+  return [...MASKED, ...HOMES, '/tmp', '/var/tmp', run, etc].some((folder) => isBelow(path, folder));
 }
 
 /** Paths below an inaccessible folder cannot be bound back; below an empty one they can. */

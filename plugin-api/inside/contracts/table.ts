@@ -70,6 +70,7 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   'pio': { version: '1.0.0', access: 'powerful', does: "runs programs of the pins", members: ['register', 'handles', 'load', 'configure', 'enable', 'write', 'read', 'onInterrupt'],
     gives: { register: 'dispose', onInterrupt: 'dispose' } },
   'plugin-manager': { version: '1.2.0', access: 'tree', members: ['list', 'restart', 'disable', 'enable', 'release', 'apply', 'settings', 'usage', 'uses', 'eventLoop', 'load', 'sample'] },
+  'plugin-units': { version: '1.0.0', access: 'tree', members: ['start', 'ended', 'stop', 'list'] },
   'power': { version: '1.0.0', access: 'open', members: ['status'] },
   'power-simulator': { version: '1.0.0', access: 'tree', members: ['simulate'] },
   'processes': { version: '1.0.0', access: 'tree', members: ['add', 'end', 'startOf', 'ownerOf', 'ownerOfTcp'] },

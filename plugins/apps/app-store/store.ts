@@ -1,12 +1,13 @@
 /** The list of installed apps and what hangs on it: code, data, users. What touches the list is done one after the other. */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Clock, CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
+import { type Clock, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
 import { makeFolder } from '@device-core/plugin-api/durable';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
 import { remainsFolder } from '@device-core/plugin-api/inside/pending-state';
 import type { AppStore, StoredApp, StoredApps } from '@device-core/plugin-api/inside/services/app-store';
 import type { AppSupervisor } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { freeUid } from '../shared/free-uid.ts';
 import { ListFile, without } from '../shared/package-store/list-file.ts';
 import { VersionFiles } from '../shared/package-store/version-files.ts';
 import { APP_FILES, removeTree, UPLOADS } from './code.ts';
@@ -103,7 +104,8 @@ export class PackageStore implements AppStore {
       const { uids, nextUid } = this.installed;
       const again = uids[app];
       if (again !== undefined) return again;
-      const uid = freeUid(new Set(Object.values(uids)), nextUid, this.#parts.config);
+      const { firstUid, lastUid } = this.#parts.config;
+      const uid = freeUid(new Set(Object.values(uids)), nextUid, firstUid, lastUid);
       await this.state.write({ uids: { ...uids, [app]: uid }, nextUid: uid + 1 });
       return uid;
     });
@@ -218,12 +220,4 @@ export class PackageStore implements AppStore {
       }
     }
   }
-}
-
-/** The lowest that was never given away; one that was, where all were. Throws BUSY. */
-function freeUid(taken: ReadonlySet<number>, next: number, { firstUid, lastUid }: StoreConfig): number {
-  const from = Math.max(next, firstUid);
-  for (let uid = from; uid <= lastUid; uid++) if (!taken.has(uid)) return uid;
-  for (let uid = firstUid; uid < from; uid++) if (!taken.has(uid)) return uid;
-  throw new CoreError('BUSY', { what: 'one more app: every user id is taken', limit: lastUid - firstUid + 1 });
 }

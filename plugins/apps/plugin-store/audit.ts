@@ -28,6 +28,7 @@ export interface AuditedPlugin {
   readonly id: string;
   readonly version: string;
   readonly isolation: string;
+  readonly unit?: string;
   readonly origin: 'installed' | 'sku';
   readonly grantedAt?: number;
   readonly grantedBy?: string;
@@ -68,11 +69,15 @@ const REFUSED: JsonSchema = {
   },
 };
 
-export function auditOperation(
-  history: UseHistory,
-  installed: () => Installed,
-  grants: Grants,
-): Operation<never, unknown> {
+interface AuditSources {
+  readonly history: UseHistory;
+  readonly installed: () => Installed;
+  readonly grants: Grants;
+  /** Units of the system, by plugin. */
+  readonly units: () => Promise<Readonly<Record<string, string>>>;
+}
+
+export function auditOperation({ history, installed, grants, units }: AuditSources): Operation<never, unknown> {
   return {
     name: 'plugins.audit',
     summary: 'rights of each plugin from outside, their use, and what was refused to it',
@@ -92,6 +97,7 @@ export function auditOperation(
               id: { type: 'string' },
               version: { type: 'string' },
               isolation: { enum: ['inline', 'worker', 'process'] },
+              unit: { type: 'string', description: 'its unit of systemd, where it runs as one' },
               origin: { enum: ['installed', 'sku'], description: 'installed on the device, or listed by the SKU' },
               grantedAt: time('the install of this version'),
               grantedBy: { type: 'string', description: 'the caller who installed it, where that is known' },
@@ -112,7 +118,7 @@ export function auditOperation(
           verb: 'see what plugins used',
           reason: `${callerName(caller)} is not the operator`,
         });
-      const [guests, refusals] = await Promise.all([history.guests(), grants.refusals()]);
+      const [guests, refusals, unitOf] = await Promise.all([history.guests(), grants.refusals(), units()]);
       const plugins = guests.map(({ plugin: id, isolation, manifest, granted, since, uses }): AuditedPlugin => {
         const line = installed().plugins[id];
         const { installedAt: grantedAt, installedBy: grantedBy } = line ?? {};
@@ -126,6 +132,7 @@ export function auditOperation(
           id,
           version: manifest.version,
           isolation,
+          ...maybe({ unit: unitOf[id] }),
           origin: granted ? 'installed' : 'sku',
           ...maybe({ grantedAt, grantedBy }),
           since,

@@ -4,6 +4,7 @@ import { isStorageTrouble } from '@device-core/plugin-api/durable';
 import { installedFile } from '@device-core/plugin-api/inside/installed';
 import { grants } from '@device-core/plugin-api/inside/services/grants';
 import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
+import { type PluginUnits, pluginUnits } from '@device-core/plugin-api/inside/services/plugin-units';
 import { device } from '@device-core/plugin-api/services/device';
 import { ListFile } from '../shared/package-store/list-file.ts';
 import { offer } from '../shared/package-store/offer.ts';
@@ -52,6 +53,13 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
     const probation = new Probation(store, manager, scope, log, config.probationMs);
     host.bus.subscribe('plugin.state', probation.changed);
     let history: UseHistory | undefined;
+    let units: PluginUnits | undefined;
+    host.when(pluginUnits, (found, part) => {
+      units = found;
+      part.defer('units of plugins', () => {
+        units = undefined;
+      });
+    });
     host.tap('health.collect', async (report) => {
       await reportHealth(report, { store, state, config, place, faults });
       history?.tell(report);
@@ -62,7 +70,14 @@ export const plugin = definePlugin<typeof requires, StoreConfig>({
       const { UseHistory } = await import('./use-history.ts');
       history = await UseHistory.open(join(paths.var, host.id), manager, scope, log);
       const { operations, makers } = storeOperations(store, probation, place, changing);
-      return { operations: [...operations, auditOperation(history, () => store.installed, services.grants)], makers };
+      const unitsNow = async () => (await units?.list()) ?? {};
+      const audit = auditOperation({
+        history,
+        installed: () => store.installed,
+        grants: services.grants,
+        units: unitsNow,
+      });
+      return { operations: [...operations, audit], makers };
     });
   },
 });

@@ -1,14 +1,6 @@
 import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  type Clock,
-  CoreError,
-  type Logger,
-  maybe,
-  reasonOf,
-  type Scope,
-  settlesWithin,
-} from '@device-core/plugin-api';
+import { type Clock, CoreError, type Logger, reasonOf, type Scope, settlesWithin } from '@device-core/plugin-api';
 import { type AppSpec, appSpecProblem } from '@device-core/plugin-api/inside/app-spec';
 import type {
   AppSupervisor,
@@ -19,7 +11,6 @@ import type {
   GuestUsage,
   OutputLine,
 } from '@device-core/plugin-api/inside/services/app-supervisor';
-import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import { ForkWatch, tooManyForks } from '../shared/new-tasks/fork-watch.ts';
 import { GroupCount, tasksFile, tasksIn } from '../shared/new-tasks/group-count.ts';
 import type { Credentials } from './credentials.ts';
@@ -35,9 +26,12 @@ export interface SystemdSupervisorOptions {
   readonly warden: WardenClient;
   readonly bus: SystemBus;
   readonly output: GuestOutput;
-  /** Throws UNAVAILABLE where systemd cannot be given a token. */
-  readonly credentials: () => Credentials;
-  readonly identity: Pick<Identity, 'launched'>;
+  /** Throws UNAVAILABLE where systemd cannot be given a token; absent where guests have none. */
+  readonly credentials?: () => Credentials;
+  /** The guest of this user is known before it could reach anything. */
+  readonly launched: (spec: AppSpec) => Promise<void>;
+  /** Guests of the other kind are left alone. */
+  readonly kind: AppSpec['kind'];
   /** `<run>` and `<var>` of the device. */
   readonly run: string;
   readonly state: string;
@@ -62,7 +56,7 @@ interface Run {
 /** `agenda` of `app-agenda`. */
 const shortOf = (name: string) => name.replace(/^(app|plugin)-/, '');
 
-/** Guests as units of systemd: the warden changes them, the bus of the system tells what becomes of them. */
+/** Guests of one kind as units of systemd: the warden changes them, the bus of the system tells what becomes of them. */
 export class SystemdSupervisor implements AppSupervisor {
   readonly #options: SystemdSupervisorOptions;
   readonly #runs = new Map<string, Run>();
@@ -93,7 +87,7 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async start(spec: AppSpec, { token, demand }: GuestStart): Promise<GuestRun> {
-    const { clock, credentials, identity, output, warden } = this.#options;
+    const { clock, credentials, launched, output, warden } = this.#options;
     await this.prepare(spec);
     const report = await this.enforcement();
     const short = lacking(demand, report);
@@ -105,14 +99,13 @@ export class SystemdSupervisor implements AppSupervisor {
       });
     const name = shortOf(spec.name);
     const run = `${name}.${++this.#count}`;
-    output.conceal(spec.name, token);
+    if (token !== '') output.conceal(spec.name, token);
     const unit = await this.#attend(run, spec.name);
     // Not before: a run of systemd's own would fetch it.
-    using _ = spec.kind === 'app' ? credentials().offer(spec.name, token) : { [Symbol.dispose]: () => undefined };
+    using _ = credentials?.().offer(spec.name, token);
     this.#runs.set(run, { unit, cpuPercent: spec.limits.cpuPercent });
     this.#forgetOver();
-    // Known by its user before it could reach anybody.
-    await identity.launched({ app: spec.id, ...maybe({ uid: spec.uid }) });
+    await launched(spec);
     const since = clock.now();
     try {
       await warden.ask({ verb: 'start', name: spec.name });
@@ -154,29 +147,37 @@ export class SystemdSupervisor implements AppSupervisor {
     return [pid];
   }
 
+  /** Each run of a guest, the one that is being started among them. */
+  async end(name: string, graceMs: number): Promise<readonly number[]> {
+    const left: number[] = [];
+    for (const [run, { unit }] of this.#runs)
+      if (unit.options.name === name && !unit.over) left.push(...(await this.stop(run, graceMs)));
+    return left;
+  }
+
   async usage(run: string): Promise<GuestUsage> {
     const { unit } = await this.#find(run);
     return usageOf(await unit.properties());
   }
 
   output(name: string, lines: number, run?: string): Promise<readonly OutputLine[]> {
-    return this.#options.output.lines(`app-${name}`, lines, run);
+    return this.#options.output.lines(this.#unitOf(name), lines, run);
   }
 
   write(name: string, line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
-    return this.#options.output.write(`app-${name}`, line);
+    return this.#options.output.write(this.#unitOf(name), line);
   }
 
   onOutput(name: string, listener: (line: OutputLine) => void): Disposable {
-    return this.#options.output.listen(`app-${name}`, listener);
+    return this.#options.output.listen(this.#unitOf(name), listener);
   }
 
   async former(): Promise<readonly GuestRun[]> {
-    const { bus, warden } = this.#options;
+    const { bus, kind, warden } = this.#options;
     const known = [...this.#runs.values()].filter(({ unit }) => !unit.over).map(({ unit }) => unitName(unit));
     const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
     for (const { name } of guests) {
-      if (known.includes(name)) continue;
+      if (!name.startsWith(`${kind}-`) || known.includes(name)) continue;
       const [short, run] = [shortOf(name), `${shortOf(name)}.former`];
       const unit = new UnitRun({ run, name: short, unit: `${name}.service`, bus });
       await unit.attend(true);
@@ -189,17 +190,14 @@ export class SystemdSupervisor implements AppSupervisor {
   }
 
   async forget(name: string): Promise<void> {
-    const { output, run, warden } = this.#options;
-    for (const [id, { unit }] of this.#runs) {
-      if (unit.options.name !== name) continue;
-      await this.stop(id, 0);
-      this.#runs.delete(id);
-    }
-    const unit = `app-${name}`;
+    const { kind, output, run, warden } = this.#options;
+    await this.end(name, 0);
+    for (const [id, { unit }] of this.#runs) if (unit.options.name === name) this.#runs.delete(id);
+    const unit = this.#unitOf(name);
     const guests = (await warden.ask({ verb: 'list' })) as readonly { readonly name: string }[];
     if (guests.some((guest) => guest.name === unit)) await warden.ask({ verb: 'drop', name: unit });
     output.forget(unit);
-    await rm(`${run}/apps/${name}`, { recursive: true, force: true });
+    await rm(`${run}/${kind}s/${name}`, { recursive: true, force: true });
   }
 
   async release(app: string): Promise<void> {
@@ -227,7 +225,9 @@ export class SystemdSupervisor implements AppSupervisor {
     await put().catch(async (thrown: unknown) => {
       const running = [...this.#runs.values()].filter(({ unit }) => !unit.over).map(({ unit }) => unitName(unit));
       const guests = (await warden.ask({ verb: 'list' })) as readonly Pick<AppSpec, 'name' | 'id' | 'uid'>[];
-      const rivals = guests.filter(({ name, id, uid }) => name !== spec.name && (uid === spec.uid || id === spec.id));
+      const isRival = ({ name, id, uid }: Pick<AppSpec, 'name' | 'id' | 'uid'>) =>
+        name !== spec.name && name.startsWith(`${spec.kind}-`) && (uid === spec.uid || id === spec.id);
+      const rivals = guests.filter(isRival);
       if (rivals.length === 0 || rivals.some(({ name }) => running.includes(name))) throw thrown;
       for (const { name } of rivals) await warden.ask({ verb: 'drop', name });
       await put();
@@ -271,6 +271,8 @@ export class SystemdSupervisor implements AppSupervisor {
     );
     void unit.ended.then(() => watched[Symbol.dispose]());
   }
+
+  readonly #unitOf = (name: string) => `${this.#options.kind}-${name}`;
 
   async #find(run: string): Promise<Run> {
     const found = this.#runs.get(run);

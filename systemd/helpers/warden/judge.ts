@@ -18,9 +18,9 @@ function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
   const { service, kind, uid = 0, id, name, code, cwd, program, run, shared, files, sockets } = spec;
   const [first, last] = config.uids[kind];
   const own = `${config.state}/${kind}s/${id}`;
-  const folders = [`${own}/data`, `${own}/cache`, ...(kind === 'plugin' ? [own] : [])];
+  const folders = kind === 'plugin' ? [] : [`${own}/data`, `${own}/cache`];
   const writes = ownFolders(spec);
-  const reads = [code, ...config.read, ...writes];
+  const reads = [code, `/etc/${service}/${id}`, ...config.read, ...writes];
   const tests: readonly (readonly [what: string, value: string, holds: boolean])[] = [
     [`service is not ${config.service}`, service, service === config.service],
     [`user is not ${first} to ${last}`, String(uid), uid >= first && uid <= last],
@@ -37,14 +37,14 @@ function placeProblem(spec: AppSpec, config: WardenConfig): string | undefined {
   return failed && `its ${failed[0]}: ${failed[1]}`;
 }
 
-function reachProblem({ devices, limits }: AppSpec, { nodes, ceilings }: WardenConfig): string | undefined {
+function reachProblem({ kind, devices, limits }: AppSpec, { nodes, ceilings }: WardenConfig): string | undefined {
   for (const { name, path, access, group } of devices) {
     const known = Object.hasOwn(nodes, name) ? nodes[name] : undefined;
     const same = known?.path === path && known.group === group && (known.access === access || known.access === 'rw');
     if (!same) return `node ${name} (${path}) is not in its list`;
   }
-  const over = LIMIT_NAMES.find((name) => limits[name] > (ceilings[name] ?? Number.POSITIVE_INFINITY));
-  return over && `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}`;
+  const over = kind === 'app' && LIMIT_NAMES.find((one) => limits[one] > (ceilings[one] ?? Number.POSITIVE_INFINITY));
+  return over ? `${over} of ${limits[over]} is above the ceiling of ${ceilings[over]}` : undefined;
 }
 
 const isBelow = (path: string, folder: string) => path === folder || path.startsWith(`${folder}/`);

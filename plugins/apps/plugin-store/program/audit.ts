@@ -19,11 +19,12 @@ export const program = defineProgram({
   },
 });
 
-function headOf({ id, version, isolation, origin, grantedAt, grantedBy, since }: AuditedPlugin): string {
+function headOf({ id, version, isolation, unit, origin, grantedAt, grantedBy, since }: AuditedPlugin): string {
   const when = grantedAt === undefined ? '' : ` ${ago(grantedAt)}`;
   const who = grantedBy === undefined ? '' : ` by ${cell(grantedBy)}`;
   const how = origin === 'sku' ? 'listed by the SKU' : `granted${when}${who}`;
-  return `${id} ${version}, level ${isolation}, ${how}; counted for ${duration(Math.max(0, Date.now() - since))}`;
+  const level = unit === undefined ? isolation : `${isolation} (${unit})`;
+  return `${id} ${version}, level ${level}, ${how}; counted for ${duration(Math.max(0, Date.now() - since))}`;
 }
 
 /** The Core does not see the use of files and of the network. */

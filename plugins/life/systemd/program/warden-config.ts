@@ -38,6 +38,9 @@ export function wardenConfigOf(
     code: [
       `${state}/app-store`,
       `${state}/apps`,
+      // Plugins that were installed on the device, and those of the Core itself.
+      `${state}/plugins`,
+      ...trees.map((tree) => `${tree}/plugins`),
       ...trees.map((tree) => `${tree}/apps`),
       ...own.map((folder) => dirname(folder)),
     ],
