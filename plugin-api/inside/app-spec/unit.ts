@@ -11,6 +11,8 @@ export interface UnitOptions {
   readonly etc?: string;
   /** Account of the guest; if absent the record of userdb that userOf() names. */
   readonly account?: string;
+  /** A compiled AppArmor profile is there: a unit before the guest's loads it, and the guest does not start without it. */
+  readonly confined?: boolean;
 }
 
 /** Folders that every guest finds empty, but for what is its own. */
@@ -44,13 +46,19 @@ export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
 export function unitOf(spec: AppSpec, options: UnitOptions): string {
   const { service, kind, uid, limits, stopTimeoutMs } = spec;
   if (uid === undefined) throw new TypeError(`${spec.name} has no separate user, which a unit needs`);
-  const { core = `${service}-core.service`, run, etc = `/etc/${service}`, account } = options;
+  const { core = `${service}-core.service`, run, etc = `/etc/${service}`, account, confined = false } = options;
   const user = account ?? userOf(spec);
+  const loader = confined ? [`${service}-profile@${spec.name}.service`] : [];
   const way = spec.network === 'hosts' ? [egressUnitNameOf(spec)] : [];
   return unitText({
     Unit: [
       directive('Description', kind === 'app' ? 'App' : 'Plugin', spec.id),
-      ...[directive('BindsTo', core), directive('After', core, ...way), ...way.map((unit) => directive('Wants', unit))],
+      ...[
+        directive('BindsTo', core),
+        directive('After', core, ...way, ...loader),
+        ...way.map((unit) => directive('Wants', unit)),
+      ],
+      ...loader.map((unit) => directive('Requires', unit)),
       ...way.map((unit) => directive('JoinsNamespaceOf', unit)),
       'StartLimitIntervalSec=0',
     ],
@@ -72,7 +80,7 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
       ...['LimitCORE=0', 'OOMScoreAdjust=500'],
       ...HARDENED,
       ...['PrivateIPC=yes', `ProtectHome=${inHomes(spec) ? 'tmpfs' : 'yes'}`, 'PrivateUsers=yes'],
-      directive('AppArmorProfile', `-${profileOf(spec)}`),
+      directive('AppArmorProfile', `${confined ? '' : '-'}${profileOf(spec)}`),
       directive('TemporaryFileSystem', ...masks(spec, etc)),
       ...folders(spec, run, account === undefined ? uid : undefined),
       ...networkOf(spec),
