@@ -31,6 +31,8 @@ for line in lines:
     result = {"status": ran.returncode, "stdout": ran.stdout.decode("utf8", "replace"), "stderr": ran.stderr.decode("utf8", "replace")}
     say(json.dumps({"id": asked["id"], "result": result}))
 `;
+/** A Core that is started by a processor of software, on a busy machine. */
+const PATIENCE = '[Service]\nTimeoutStartSec=900\nWatchdogSec=600\n';
 const AGENT_UNIT = `[Unit]
 After=dbus.socket
 [Service]
@@ -108,6 +110,7 @@ function install(root: string, sku: string): void {
   const { status, stdout, stderr } = devicectl('system', 'install', '--root', root, '--sku', file);
   if (status !== 0) throw new Error(`${stdout}${stderr}`);
   rmSync(file);
+  writeFileSync(join(root, 'usr/lib/systemd/system/device-core.service.d/90-lab.conf'), PATIENCE);
   writeFileSync(join(root, 'opt/lab-agent.py'), AGENT);
   writeFileSync(join(root, SYSTEM, 'lab-agent.service'), AGENT_UNIT);
   enable(root, '../lab-agent.service', 'multi-user.target.wants/lab-agent.service');

@@ -7,7 +7,7 @@ import { wrong } from '../fixtures/probe/table.ts';
 import { DeviceBox, WITHOUT_DEVICE } from './device-box.ts';
 import { CONNECT, LISTEN, NODE, OUTSIDE, PORT, PROBE_SKU, PROBES, placeProbes, rowsOf } from './probe-apps.ts';
 
-const SLOW = { ms: 240_000, every: 1_000 };
+const SLOW = { ms: 480_000, every: 1_000 };
 
 describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, timeout: 2_400_000 }, () => {
   let box: DeviceBox;
@@ -18,7 +18,7 @@ describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, tim
       // The machine has no udev, which gives a node its group.
       await box.output(`chgrp dialout ${NODE} && chmod 660 ${NODE} && systemd-run -q --unit=listen python3 ${LISTEN}`);
     },
-    { timeout: 600_000 },
+    { timeout: 900_000 },
   );
   after(async () => await box?.[Symbol.asyncDispose]());
 
@@ -31,7 +31,7 @@ describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, tim
   const confined = async (unit: string) =>
     (await box.output(`cat /proc/$(systemctl show -P MainPID ${unit})/attr/current`)).trim();
 
-  it('starts its Core under its profile, and the profile refuses it nothing', { timeout: 600_000 }, async () => {
+  it('starts its Core under its profile, and the profile refuses it nothing', { timeout: 900_000 }, async () => {
     assert.equal(await confined('device-core'), 'device-core (enforce)');
     const app = async () => (await box.output('systemctl is-active app-agenda || true')) === 'active\n';
     await eventually(app, 'the first app', SLOW);
@@ -42,7 +42,7 @@ describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, tim
   });
 
   it('lets its Core reach beyond the device for a plugin of the SKU, and for no other reason', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const from = async (unit: string, host: string, port: number) =>
       (await box.output(`python3 ${CONNECT} system.slice/${unit}.service ${host} ${port}`)).trim();
@@ -59,7 +59,7 @@ describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, tim
 
   for (const probe of PROBES)
     it(`gives an app in ${probe.language}, with network ${probe.network}, the answers of the table`, {
-      timeout: 300_000,
+      timeout: 600_000,
     }, async () => {
       const before = (await denied()).length;
       await box.output(`${CTL} app start com.example.${probe.name}`, SLOW);
@@ -78,7 +78,7 @@ describe('a device with AppArmor and address rules', { skip: WITHOUT_DEVICE, tim
       for (const line of refused) assert.match(line, new RegExp(`profile="device-app-${probe.name}".*sock_type="raw"`));
     });
 
-  it('starts no app whose profile is not loaded', { timeout: 300_000 }, async () => {
+  it('starts no app whose profile is not loaded', { timeout: 600_000 }, async () => {
     const file = '/run/device-profiles/app-python-none.bin';
     await box.output(`head -c 100 ${file} >${file}.cut && mv ${file}.cut ${file}`);
     const { stdout, stderr } = await box.run(`${CTL} app start com.example.python-none`, SLOW);

@@ -9,7 +9,7 @@ import {
 const CGROUPS = '/sys/fs/cgroup';
 
 /** Paths that profiles of guests take, with the reason where one is missing. */
-const PROFILES = {
+const PROFILES: Readonly<Record<string, string>> = {
   '/sys/kernel/security/apparmor/features': 'the kernel runs without AppArmor',
   '/sbin/apparmor_parser': 'the Debian package apparmor is not installed',
 };

@@ -20,30 +20,20 @@ export class Profiles {
   put(spec: AppSpec): 'changed' | 'same' | undefined {
     if (![PARSER, `${KERNEL}/features`].every((path) => existsSync(path))) return undefined;
     mkdirSync(this.#folder, { recursive: true, mode: 0o755 });
-    const [text, path] = [this.#path(spec.name, 'text'), this.#path(spec.name, 'bin')];
-    const profile = apparmorOf(spec);
+    const [text, path, profile] = [this.#path(spec.name, 'text'), this.#path(spec.name, 'bin'), apparmorOf(spec)];
     if (existsSync(path) && textOf(text) === profile) return 'same';
     // Without its text a compiled profile is made anew: one that was cut short is never kept.
     this.drop(spec);
-    const kept = `${text}.new`;
-    write(kept, profile);
-    const { status, stderr } = spawnSync(
-      PARSER,
-      ['-Q', '-K', '--kernel-features', `${KERNEL}/features`, '-o', path, kept],
-      {
-        encoding: 'utf8',
-        timeout: 30_000,
-      },
-    );
+    const words = ['-Q', '-K', '--kernel-features', `${KERNEL}/features`, '-o', path];
+    const { status, stderr } = spawnSync(PARSER, words, { encoding: 'utf8', input: profile, timeout: 30_000 });
     if (status !== 0)
       throw new Error(`cannot compile the AppArmor profile of ${spec.name}: ${stderr.trim().split('\n').at(-1)}`);
     write(text, profile);
-    rmSync(kept, { force: true });
     return 'changed';
   }
 
   drop({ name }: Pick<AppSpec, 'name'>): void {
-    for (const form of ['text', 'bin', 'text.new'] as const) rmSync(this.#path(name, form), { force: true });
+    for (const form of ['text', 'bin']) rmSync(this.#path(name, form), { force: true });
   }
 
   readonly #path = (name: string, form: string) => `${this.#folder}/${name}.${form}`;
