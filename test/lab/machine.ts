@@ -2,22 +2,21 @@
  * A virtual machine with a panel and fingers: QEMU without KVM, the kernel of a Debian package, and an initial RAM file system of Node, koffi and this
  * checkout. Nothing is installed and nothing stays. JavaScript runs about eleven times slower in it: it is for what is right, not for what is fast.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { eventually } from '../fixtures/eventually.ts';
-import { Archive } from './archive.ts';
+import { checkoutInitrd, diskInitrd, PROGRAMS, SWITCH_ROOT } from './initrd.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const QEMU = 'qemu-system-x86_64';
+/** `DEVICE_LAB_ACCEL=kvm` where the processor runs guests by itself: the lab is quick then. */
+const ACCEL = process.env.DEVICE_LAB_ACCEL ?? 'tcg,thread=multi,tb-size=512';
 /** A machine that did not come up, or did not answer, by then never will. */
 const BOOT_MS = 280_000;
 const CALL_MS = 120_000;
-const PACKAGES = ['koffi', '@koromix/koffi-linux-x64', 'ajv', 'tapable', 'semver', 'yaml', 'pino', 'fast-check'];
-const PROGRAMS = ['/bin/sh', '/bin/cat', '/bin/mount', '/bin/stty', '/sbin/insmod', '/bin/mkdir'];
 
 interface KernelFiles {
   readonly image: string;
@@ -46,7 +45,7 @@ export const noMachine: string | false = (() => {
   if (!there(QEMU)) return 'qemu is not installed (Debian: qemu-system-x86)';
   if (!kernel())
     return "there is no kernel: unpack Debian's linux-image-amd64 and name the folder in DEVICE_LAB_KERNEL";
-  const absent = PROGRAMS.find((program) => !existsSync(program));
+  const absent = [...PROGRAMS, SWITCH_ROOT].find((program) => !existsSync(program));
   return absent === undefined ? false : `${absent} is missing`;
 })();
 
@@ -57,6 +56,9 @@ export interface MachineOptions {
   readonly devices: readonly string[];
   /** Of the kernel's command line. */
   readonly append?: string;
+  /** An image of ext4 with a system that speaks on the wire in place of guest/main.ts. What the machine writes is lost with it. */
+  readonly disk?: string;
+  readonly memoryMB?: number;
 }
 
 export interface Screenshot {
@@ -96,11 +98,11 @@ export class Machine implements AsyncDisposable {
   }
 
   /** A command of guest/main.ts. */
-  async call<T>(command: string, params: object = {}): Promise<T> {
+  async call<T>(command: string, params: object = {}, ms = CALL_MS): Promise<T> {
     const id = ++this.#calls;
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
     this.#wire!.write(`${JSON.stringify({ id, command, params })}\n`);
-    const answer = await inTime(answered, CALL_MS, `${command}: ${this.console().slice(-2_000)}`);
+    const answer = await inTime(answered, ms, `${command}: ${this.console().slice(-2_000)}`);
     if (answer.error !== undefined) throw new Error(answer.error);
     return answer.result as T;
   }
@@ -145,37 +147,26 @@ export class Machine implements AsyncDisposable {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #boot({ modules, devices, append = '' }: MachineOptions): Promise<void> {
+  async #boot({ modules, devices, append = '', disk, memoryMB = 1_024 }: MachineOptions): Promise<void> {
     const { image, modules: folder } = kernel()!;
     const initrd = join(this.#folder, 'initrd');
-    fill(initrd, folder, modules);
+    (disk === undefined ? checkoutInitrd : diskInitrd)(initrd, folder, modules);
     const [wire, monitor] = [join(this.#folder, 'wire'), join(this.#folder, 'monitor')];
     const line = `console=ttyS1 panic=-1 quiet vt.global_cursor_default=0 consoleblank=0 ${append}`;
     const args = [
-      ...[
-        '-n',
-        '10',
-        QEMU,
-        '-M',
-        'q35',
-        '-accel',
-        'tcg,thread=multi,tb-size=512',
-        '-cpu',
-        'max',
-        '-smp',
-        '2',
-        '-m',
-        '1024',
-      ],
+      ...['-n', '10', QEMU, '-M', 'q35', '-accel', ACCEL, '-cpu', 'max', '-smp', '2', '-m', String(memoryMB)],
       ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-vga', 'none', '-nic', 'none'],
       ...['-kernel', image, '-initrd', initrd, '-append', line],
       ...['-chardev', `socket,id=wire,path=${wire},server=on,wait=off`, '-serial', 'chardev:wire'],
       ...['-serial', `file:${join(this.#folder, 'console')}`],
       ...['-qmp', `unix:${monitor},server=on,wait=off`],
+      ...(disk === undefined ? [] : ['-drive', `file=${disk},if=virtio,format=raw,snapshot=on`]),
       ...devices.flatMap((device) => ['-device', device]),
     ];
     // Whatever happens to this test, the machine ends by itself.
-    const qemu = spawn('timeout', ['--kill-after=5', '900', 'nice', ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const qemu = spawn('timeout', ['--kill-after=5', '1800', 'nice', ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     this.#qemu = qemu;
     let said = '';
     qemu.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -189,18 +180,17 @@ export class Machine implements AsyncDisposable {
       if (failure) throw failure;
       return there;
     };
-    const sockets = () => stillThere(existsSync(wire) && existsSync(monitor));
-    await eventually(sockets, 'the sockets of qemu', { ms: 60_000 });
-    await this.#connect(wire, monitor);
+    const socket = (path: string) =>
+      eventually(async () => stillThere(true) && (await connected(path)), `the socket ${path}`, { ms: 60_000 });
+    [this.#wire, this.#monitor] = [await socket(wire), await socket(monitor)];
+    await this.#greet();
     await eventually(() => stillThere(this.#ready), 'the program of the guest', { ms: BOOT_MS, every: 100 });
   }
 
-  async #connect(wire: string, monitor: string): Promise<void> {
-    this.#wire = connect(wire);
-    this.#monitor = connect(monitor);
-    createInterface({ input: this.#wire }).on('line', (text) => this.#heard(text));
+  async #greet(): Promise<void> {
+    createInterface({ input: this.#wire! }).on('line', (text) => this.#heard(text));
     const greeted = Promise.withResolvers<void>();
-    createInterface({ input: this.#monitor }).on('line', (text) => {
+    createInterface({ input: this.#monitor! }).on('line', (text) => {
       const said = JSON.parse(text) as Record<string, unknown>;
       if ('QMP' in said) greeted.resolve();
       else if ('return' in said || 'error' in said) this.#monitorAnswer?.(said);
@@ -218,6 +208,14 @@ export class Machine implements AsyncDisposable {
   }
 }
 
+/** Undefined where the socket is not there, or does not listen yet. */
+async function connected(path: string): Promise<Socket | undefined> {
+  const socket = connect(path);
+  const { promise, resolve } = Promise.withResolvers<Socket | undefined>();
+  socket.once('connect', () => resolve(socket)).once('error', () => resolve(undefined));
+  return promise;
+}
+
 async function inTime<T>(work: Promise<T>, ms: number, what: string): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms: ${what}`)), ms);
@@ -226,76 +224,4 @@ async function inTime<T>(work: Promise<T>, ms: number, what: string): Promise<T>
   } finally {
     clearTimeout(timer);
   }
-}
-
-function fill(path: string, modulesFolder: string, modules: readonly string[]): void {
-  using archive = new Archive(path);
-  for (const folder of ['proc', 'sys', 'dev', 'tmp', 'run']) archive.folder(folder);
-  for (const program of PROGRAMS) archive.program(`bin/${program.split('/').at(-1)}`, program);
-  archive.program('bin/node', join(ROOT, 'node_modules/.bin/node'));
-  const ordered = withNeeds(modulesFolder, modules);
-  for (const { name, file } of ordered) archive.file(`modules/${name}.ko`, readFileSync(file));
-  archive.file(
-    'init',
-    [
-      '#!/bin/sh',
-      'export PATH=/bin HOME=/tmp NODE_DISABLE_COMPILE_CACHE=1',
-      'mount -t devtmpfs dev /dev && mount -t proc proc /proc && mount -t sysfs sys /sys',
-      ...ordered.map(({ name, parameters }) => `insmod /modules/${name}.ko ${parameters}`),
-      'stty -F /dev/ttyS0 raw -echo',
-      'exec node /core/test/lab/guest/main.ts </dev/ttyS0 >/dev/ttyS0',
-      '',
-    ].join('\n'),
-    true,
-  );
-  const source = (file: string) => !/\.(md|wav)$/.test(file);
-  for (const folder of ['kernel', 'plugin-api', 'plugins', 'manifests', 'test/lab', 'test/fixtures', 'test/contracts'])
-    archive.tree(`core/${folder}`, join(ROOT, folder), source);
-  archive.file('core/package.json', readFileSync(join(ROOT, 'package.json')));
-  archive.link('core/node_modules/@device-core/plugin-api', '../../plugin-api');
-  for (const name of closure(PACKAGES)) archive.tree(`core/node_modules/${name}`, join(ROOT, 'node_modules', name));
-}
-
-/** Packages with what they depend on. */
-function closure(names: readonly string[]): readonly string[] {
-  const found = new Set<string>();
-  const visit = (name: string) => {
-    const file = join(ROOT, 'node_modules', name, 'package.json');
-    if (found.has(name) || !existsSync(file)) return;
-    found.add(name);
-    const { dependencies = {} } = JSON.parse(readFileSync(file, 'utf8')) as { dependencies?: Record<string, string> };
-    Object.keys(dependencies).forEach(visit);
-  };
-  names.forEach(visit);
-  return [...found];
-}
-
-interface Module {
-  readonly name: string;
-  readonly file: string;
-  readonly parameters: string;
-}
-
-/** With those that they need before them. */
-function withNeeds(folder: string, wanted: readonly string[]): readonly Module[] {
-  const files = new Map<string, string>();
-  const paths = readdirSync(join(folder, 'kernel'), { recursive: true, encoding: 'utf8' });
-  for (const path of paths) {
-    const name = /([^/]+)\.ko$/.exec(path)?.[1]?.replaceAll('-', '_');
-    if (name !== undefined) files.set(name, join(folder, 'kernel', path));
-  }
-  const ordered = new Map<string, Module>();
-  const visit = (name: string, parameters: string) => {
-    const file = files.get(name);
-    // What is built in needs no file.
-    if (ordered.has(name) || file === undefined) return;
-    const needs = execFileSync('/sbin/modinfo', ['-F', 'depends', file], { encoding: 'utf8' }).trim();
-    for (const need of needs.split(',').filter((one) => one !== '')) visit(need.replaceAll('-', '_'), '');
-    ordered.set(name, { name, file, parameters });
-  };
-  for (const line of wanted) {
-    const [name = '', ...parameters] = line.split(' ');
-    visit(name, parameters.join(' '));
-  }
-  return [...ordered.values()];
 }

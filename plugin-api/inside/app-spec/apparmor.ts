@@ -29,16 +29,19 @@ export function apparmorOf(spec: AppSpec): string {
     ...(network === 'none' ? [] : ['#include <abstractions/ssl_certs>']),
     ...(network === 'open' ? RESOLVES.slice(0, 1) : []),
     ...(spec.bare ? [] : ['/usr/** mrix,', '/{bin,sbin,lib,lib64}/** mrix,']),
-    `${quoted(program)} mrix,`,
+    `${profilePath(program)} mrix,`,
     ...[code, ...beside].flatMap((path) => [
-      `${quoted(path)} mr,`,
-      `${quoted(path, '/')} r,`,
-      `${quoted(path, '/**')} mrix,`,
+      `${profilePath(path)} mr,`,
+      `${profilePath(path, '/')} r,`,
+      `${profilePath(path, '/**')} mrix,`,
     ]),
-    ...files.write.flatMap((path) => [`owner ${quoted(path, '/')} rw,`, `owner ${quoted(path, '/**')} rwkl,`]),
+    ...files.write.flatMap((path) => [
+      `owner ${profilePath(path, '/')} rw,`,
+      `owner ${profilePath(path, '/**')} rwkl,`,
+    ]),
     ...[run, ...(shared === undefined ? [] : [shared])].flatMap((path) => [
-      `${quoted(path, '/')} r,`,
-      `${quoted(path, '/*')} rw,`,
+      `${profilePath(path, '/')} r,`,
+      `${profilePath(path, '/*')} rw,`,
     ]),
     `/run/credentials/${spec.name}.service/ r,`,
     `/run/credentials/${spec.name}.service/* r,`,
@@ -50,7 +53,7 @@ export function apparmorOf(spec: AppSpec): string {
       '/sys/** r,',
       '/dev/{null,zero,full,random,urandom,tty} rw,',
     ],
-    ...devices.map(({ path, access }) => `${quoted(path)} ${access},`),
+    ...devices.map(({ path, access }) => `${profilePath(path)} ${access},`),
     ...NETWORK[network],
     // Unix sockets of the guest; the others are closed by the paths above.
     'network unix,',
@@ -66,6 +69,8 @@ export function apparmorOf(spec: AppSpec): string {
     ],
   ];
   return [
+    // By it the rules mean the same to every kernel; without it those of sockets may mean nothing.
+    'abi <abi/3.0>,',
     '#include <tunables/global>',
     '',
     `profile ${profileOf(spec)} flags=(attach_disconnected,mediate_deleted) {`,
@@ -76,6 +81,6 @@ export function apparmorOf(spec: AppSpec): string {
 }
 
 /** A path as it is, and a pattern after it. */
-function quoted(path: string, pattern = ''): string {
+export function profilePath(path: string, pattern = ''): string {
   return `"${path.replace(/[\\"*?[\]{}^,@!|]/g, (char) => `\\${char}`)}${pattern}"`;
 }

@@ -3,7 +3,7 @@
 export type { AppSpec, GrantedNode, GuestLimits, NamedHost } from '../../contract/app-spec.ts';
 export { TASKS_ABOVE } from '../sandbox/tasks.ts';
 export { accountOf } from './account.ts';
-export { apparmorOf } from './apparmor.ts';
+export { apparmorOf, profilePath } from './apparmor.ts';
 export { appSpecProblem, SERVICE } from './check.ts';
 export { egressUnitOf, WAY_OUT } from './egress-unit.ts';
 export { type Claim, hostOf, hostProblem, hostsOf, portsProblem } from './hosts.ts';

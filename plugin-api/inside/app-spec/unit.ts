@@ -11,6 +11,8 @@ export interface UnitOptions {
   readonly etc?: string;
   /** Account of the guest; if absent the record of userdb that userOf() names. */
   readonly account?: string;
+  /** A compiled AppArmor profile is there: a unit before the guest's loads it, and the guest does not start without it. */
+  readonly confined?: boolean;
 }
 
 /** Folders that every guest finds empty, but for what is its own. */
@@ -44,15 +46,17 @@ export function credentialsOf({ service }: Pick<AppSpec, 'service'>): string {
 export function unitOf(spec: AppSpec, options: UnitOptions): string {
   const { service, kind, uid, limits, stopTimeoutMs } = spec;
   if (uid === undefined) throw new TypeError(`${spec.name} has no separate user, which a unit needs`);
-  const { core = `${service}-core.service`, etc = `/etc/${service}`, account } = options;
+  const { core = `${service}-core.service`, etc = `/etc/${service}`, account, confined = false } = options;
   const user = account ?? userOf(spec);
+  const loader = confined ? [`${service}-profile@${spec.name}.service`] : [];
   const way = spec.network === 'hosts' ? [egressUnitNameOf(spec)] : [];
   return unitText({
     Unit: [
       directive('Description', kind === 'app' ? 'App' : 'Plugin', spec.id),
       directive('BindsTo', core),
-      ...(kind === 'app' ? [directive('After', core, ...way)] : besideCore(core, spec)),
+      ...(kind === 'app' ? [directive('After', core, ...way, ...loader)] : besideCore(core, spec, loader)),
       ...way.map((unit) => directive('Wants', unit)),
+      ...loader.map((unit) => directive('Requires', unit)),
       ...way.map((unit) => directive('JoinsNamespaceOf', unit)),
       'StartLimitIntervalSec=0',
     ],
@@ -74,7 +78,7 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
       ...['LimitCORE=0', 'OOMScoreAdjust=500'],
       ...HARDENED,
       ...['PrivateIPC=yes', `ProtectHome=${inHomes(spec) ? 'tmpfs' : 'yes'}`, 'PrivateUsers=yes'],
-      directive('AppArmorProfile', `-${profileOf(spec)}`),
+      directive('AppArmorProfile', `${confined ? '' : '-'}${profileOf(spec)}`),
       directive('TemporaryFileSystem', ...masks(spec, etc)),
       ...folders(spec, options, account === undefined ? uid : undefined),
       ...networkOf(spec),
@@ -87,8 +91,9 @@ export function unitOf(spec: AppSpec, options: UnitOptions): string {
  * The Core is ready when its plugins are: a unit that waited for it would never start. So it is started before, and
  * stopped behind, the Core, which ends its plugins in their order. What systemd starts unasked has no channel.
  */
-function besideCore(core: string, { run }: AppSpec): readonly string[] {
-  return [directive('Before', core), directive('ConditionPathExists', lonePath(`${run}/channel.sock`))];
+function besideCore(core: string, { run }: AppSpec, loader: readonly string[]): readonly string[] {
+  const after = loader.map((unit) => directive('After', unit));
+  return [directive('Before', core), ...after, directive('ConditionPathExists', lonePath(`${run}/channel.sock`))];
 }
 
 /** Settings of every guest's unit, independent of grants. */

@@ -8,11 +8,19 @@ import {
 
 const CGROUPS = '/sys/fs/cgroup';
 
+/** Paths that profiles of guests take, with the reason where one is missing. */
+const PROFILES: Readonly<Record<string, string>> = {
+  '/sys/kernel/security/apparmor/features': 'the kernel runs without AppArmor',
+  '/sbin/apparmor_parser': 'the Debian package apparmor is not installed',
+};
+
 /** Enforcement for units of systemd on this device. */
-export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
+export function enforcementOf(cgroups = CGROUPS, profiles = PROFILES): EnforcementReport {
   const limits = controllers(cgroups);
   const limited = (name: string) => (limits.includes(name) ? 'kernel' : 'none');
   const [memory, tasks] = [limited('memory'), limited('pids')] as const;
+  // The warden asks the same, and starts no guest without its profile then.
+  const lacks = Object.entries(profiles).find(([path]) => !existsSync(path))?.[1];
   const absent = 'the system has no control group for it';
   return {
     by: 'systemd',
@@ -24,10 +32,10 @@ export function enforcementOf(cgroups = CGROUPS): EnforcementReport {
       syscalls: 'kernel',
       memory,
       tasks,
-      mac: 'none',
+      mac: lacks === undefined ? 'kernel' : 'none',
     },
     reasons: {
-      mac: 'no AppArmor profile of a guest is loaded',
+      ...(lacks === undefined ? {} : { mac: lacks }),
       ...(memory === 'none' ? { memory: absent } : {}),
       ...(tasks === 'none' ? { tasks: absent } : {}),
     },

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, w
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { accountOf, egressUnitNameOf, egressUnitOf, unitOf } from '@device-core/plugin-api/inside/app-spec';
 import { Refused, type WardenConfig } from './config.ts';
+import type { Profiles } from './profiles.ts';
 
 /** The warden's note in the first line of each unit that it made. */
 export interface Guest extends Pick<AppSpec, 'name' | 'kind' | 'id' | 'run'> {
@@ -18,10 +19,12 @@ const NAME = /^(app|plugin)-[a-z][a-z0-9-]{0,39}$/;
 export class UnitFiles {
   readonly #units: string;
   readonly #records: string;
+  readonly #profiles: Pick<Profiles, 'put' | 'drop'> | undefined;
 
-  constructor(units = '/run/systemd/system', records = '/run/userdb') {
+  constructor(units = '/run/systemd/system', records = '/run/userdb', profiles?: Pick<Profiles, 'put' | 'drop'>) {
     this.#units = units;
     this.#records = records;
+    this.#profiles = profiles;
   }
 
   /** Throws Refused for a name without a unit of the warden. */
@@ -47,16 +50,21 @@ export class UnitFiles {
     const foreign = OTHERS.find((folder) => existsSync(`${folder}/${name}.service`));
     if (foreign) throw new Refused(`there is another ${name}.service in ${foreign}`);
     const egress = egressUnitOf(spec, { run });
+    const profile = this.#profiles?.put(spec);
     const guest: Guest = { name, kind, id, uid, run: spec.run, own };
     const files = [
       ...Object.entries(accountOf(spec)).map(([file, text]) => [`${this.#records}/${file}`, text] as const),
       ...(egress === undefined ? [] : [[`${this.#units}/${egressUnitNameOf(spec)}`, egress] as const]),
-      [this.#path(name), `${MARK}${JSON.stringify(guest)}\n${unitOf(spec, { run })}`] as const,
+      [
+        this.#path(name),
+        `${MARK}${JSON.stringify(guest)}\n${unitOf(spec, { run, confined: profile !== undefined })}`,
+      ] as const,
     ];
-    return files.map(([path, text]) => write(path, text)).includes(true);
+    return [profile === 'changed', ...files.map(([path, text]) => write(path, text))].includes(true);
   }
 
   drop(guest: Guest): void {
+    this.#profiles?.drop(guest);
     const records = Object.keys(accountOf(guest)).map((file) => `${this.#records}/${file}`);
     for (const path of [this.#path(guest.name), `${this.#units}/${egressUnitNameOf(guest)}`, ...records])
       rmSync(path, { force: true });
@@ -65,10 +73,10 @@ export class UnitFiles {
   readonly #path = (name: string) => `${this.#units}/${name}.service`;
 }
 
-const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+export const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : '');
 
 /** Writes a file as a whole or not at all; /run is lost with the power, so there is no flush. */
-function write(path: string, text: string): boolean {
+export function write(path: string, text: string): boolean {
   if (textOf(path) === text) return false;
   rmSync(`${path}.new`, { force: true });
   writeFileSync(`${path}.new`, text, { flag: 'wx' });

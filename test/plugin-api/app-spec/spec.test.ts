@@ -208,6 +208,20 @@ it('a large budget of memory is halved for each place of files in memory', () =>
   assert.match(unit, / \/tmp:mode=1777,size=4294967296,nr_inodes=4194304 /);
 });
 
+it('a guest with a compiled profile does not start before that is loaded, and never without it', () => {
+  const spec = specOfGolden('nothing');
+  const [confined, plain] = [unitOf(spec, { ...PATHS, confined: true }), unitOf(spec, PATHS)];
+  const loader = `device-profile@${spec.name}.service`;
+  for (const line of [
+    `Requires=${loader}`,
+    `After=device-core.service ${loader}`,
+    `AppArmorProfile=device-${spec.name}`,
+  ])
+    assert.ok(confined.split('\n').includes(line), line);
+  assert.ok(!plain.includes(loader));
+  assert.match(plain, new RegExp(`^AppArmorProfile=-device-${spec.name}$`, 'm'));
+});
+
 it('a guest without a user of its own has no unit', () => {
   const { uid: _, ...plain } = specOfGolden('nothing');
   assert.throws(() => unitOf(plain, PATHS), /no separate user/);

@@ -8,6 +8,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'core.service': 'usr/lib/systemd/system/@SERVICE@-core.service',
   'warden.service': 'usr/lib/systemd/system/@SERVICE@-warden.service',
   'warden.socket': 'usr/lib/systemd/system/@SERVICE@-warden.socket',
+  'profile@.service': 'usr/lib/systemd/system/@SERVICE@-profile@.service',
   'credentials.socket': 'usr/lib/systemd/system/@SERVICE@-credentials.socket',
   'apps.slice': 'usr/lib/systemd/system/@SERVICE@-apps.slice',
   'sysusers.conf': 'usr/lib/sysusers.d/@SERVICE@.conf',
@@ -41,14 +42,21 @@ export interface SystemFiles {
   readonly links: Readonly<Record<string, string>>;
 }
 
+interface MadeOfSku {
+  readonly sku: string;
+  readonly dropIn: string;
+  readonly profile: string;
+  readonly warden: object;
+}
+
 /**
- * `checkout` has the folder `systemd`; `sku` is the text of the SKU, `dropIn` and `warden` what was made of it. Of a
+ * `checkout` has the folder `systemd`; `sku` is the text of the SKU; `dropIn`, `profile` and `warden` were made of it. Of a
  * device with slots the image has the SKU.
  */
 export async function systemFiles(
   checkout: string,
   values: Values,
-  { sku, dropIn, warden }: { readonly sku: string; readonly dropIn: string; readonly warden: object },
+  { sku, dropIn, profile, warden }: MadeOfSku,
 ): Promise<SystemFiles> {
   const { service, slots = false } = values;
   const texts: Record<string, string> = {};
@@ -57,6 +65,7 @@ export async function systemFiles(
   for (const [name, place] of Object.entries({ ...PLACES, ...(slots ? OF_SLOTS : OF_CHECKOUT) }))
     texts[render(place, values)] = render(spliced(await read(name), part), values);
   texts[`${UNITS}/${service}-core.service.d/50-sku.conf`] = dropIn;
+  texts[`etc/apparmor.d/${service}-core.d/sku`] = profile;
   if (!slots) texts[`etc/${service}/sku.yaml`] = sku;
   texts[`etc/${service}/warden.json`] = `${JSON.stringify(warden, null, 2)}\n`;
   const links = Object.entries({ ...WANTED, ...(slots && WANTED_SLOTS) }).map(([link, unit]) => [

@@ -7,7 +7,7 @@ import { copyFiles, nodeOf, productionFiles } from './production.ts';
 import { slottedValues, type Values, valuesProblem } from './render.ts';
 import { Root, runTool } from './root.ts';
 import { skuForService } from './sku.ts';
-import { dropInOf, needsOf } from './sku-needs.ts';
+import { dropInOf, needsOf, profileLinesOf } from './sku-needs.ts';
 import { wardenConfigOf } from './warden-config.ts';
 
 const CHECKOUT = resolve(import.meta.dirname, '../../../..');
@@ -62,9 +62,11 @@ export const program = defineProgram<InstallOptions>({
     if (problem !== undefined) throw usage(problem);
     const root = Root.of(target.root);
     await notSomebodyElses(root, values);
+    const needs = needsOf(sku, reachesOut);
     const files = await systemFiles(checkout, values, {
       sku: text,
-      dropIn: dropInOf(needsOf(sku, reachesOut), sku.id),
+      dropIn: dropInOf(needs, sku.id),
+      profile: profileLinesOf(sku, needs),
       warden: wardenConfigOf(sku, values, slots ? '' : await nodeOf(checkout, values.prefix)),
     });
     const code = slots ? [] : await productionFiles(checkout);
@@ -146,6 +148,9 @@ function starts(service: string, files: readonly string[]): void {
     ['systemctl', 'stop', ...unitsOf(service, files)],
     ['systemctl', 'start', `${service}-warden.socket`, `${service}-credentials.socket`, `${service}-core.service`],
   ] as const;
+  // The next boot does it where the system has AppArmor; a Core that starts now is to be under its profile, too.
+  if (existsSync('/sys/kernel/security/apparmor/features'))
+    runTool('apparmor_parser', '--replace', `/etc/apparmor.d/${service}-core`);
   for (const [tool, ...args] of steps) {
     const ran = runTool(tool, ...args);
     // A container has no udev.

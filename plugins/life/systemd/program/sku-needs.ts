@@ -1,5 +1,6 @@
 /** Access that the Core's unit must open for the plugins of a SKU. */
 import { maybe, type SkuManifest } from '@device-core/plugin-api';
+import { profilePath } from '@device-core/plugin-api/inside/app-spec';
 
 export interface Needs {
   /** Values of DeviceAllow=, without the access. */
@@ -75,5 +76,22 @@ export function dropInOf({ devices, groups, network }: Needs, sku: string): stri
     lines.push('# The nodes are their groups’.', `SupplementaryGroups=${groups.join(' ')}`);
   }
   if (network !== undefined) lines.push(`# Plugin ${network} reaches beyond the device.`, 'IPAddressAllow=any');
+  return `${lines.join('\n')}\n`;
+}
+
+/** `<service>-core.d/sku`: what the AppArmor profile of the Core opens for a SKU. Its rules end with a comma, and there may be none. */
+export function profileLinesOf({ plugins, id }: SkuManifest, { devices }: Needs): string {
+  const { folders = [] } = (typeof plugins.apps === 'object' ? plugins.apps.config : undefined) ?? {};
+  const named = Object.values(plugins).flatMap((line) =>
+    typeof line === 'object' && line.path !== undefined ? [line.path] : [],
+  );
+  const own = [...(Array.isArray(folders) ? folders : []), ...named].filter(
+    (one) => typeof one === 'string' && one.startsWith('/'),
+  );
+  const lines = [
+    `# What SKU ${id} needs beyond the profile. Made by devicectl system install.`,
+    ...own.map((folder) => `${profilePath(folder, '/{,**}')} mr,`),
+    ...devices.filter((device) => device.startsWith('/')).map((device) => `${profilePath(device)} rw,`),
+  ];
   return `${lines.join('\n')}\n`;
 }

@@ -31,8 +31,8 @@ export const program = defineProgram<{ readonly service: string; readonly purge?
     const kept = purge ? [] : files.filter((path) => path.startsWith(`etc/${service}/`));
     for (const path of files.filter((one) => !kept.includes(one))) {
       await rm(root.path(path), { force: true });
-      // The folder of drop-ins is ours alone.
-      if (dirname(path).endsWith('.service.d')) await rmdir(root.path(dirname(path))).catch(() => undefined);
+      // The folders of drop-ins are ours alone.
+      if (/(\.service|-core)\.d$/.test(dirname(path))) await rmdir(root.path(dirname(path))).catch(() => undefined);
     }
     for (const folder of purge ? [`/etc/${service}`, `/var/lib/${service}`] : [])
       await rm(root.path(folder), { recursive: true, force: true });
