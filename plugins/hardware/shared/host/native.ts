@@ -1,0 +1,121 @@
+/** Calls of the kernel by koffi, a native package that may be absent on a platform: it is loaded by the first bus. */
+import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { type KernelCalls, KernelError } from './calls.ts';
+import { PollThread } from './poll-thread.ts';
+import { Threads } from './threads.ts';
+
+type Ioctl = (fd: number, request: number, argument: Uint8Array | number) => number;
+type Asynchronous = Ioctl & { async(...args: readonly [...Parameters<Ioctl>, (e: unknown, r: number) => void]): void };
+
+const AF_CAN = 29;
+const SOCK_RAW = 3;
+const SOCK_CLOEXEC = 0o2000000; // and EFD_CLOEXEC
+const SOCK_NONBLOCK = 0o4000;
+const CAN_RAW = 1;
+const SIOCGIFINDEX = 0x8933;
+const ENXIO = 6;
+
+let loading: Promise<KernelCalls> | undefined;
+
+/** One for all host buses of the process: they share its threads. Rejects with NOT_INITIALIZED. */
+export function nativeCalls(): Promise<KernelCalls> {
+  loading ??= load();
+  return loading;
+}
+
+async function load(): Promise<KernelCalls> {
+  const koffi = await import('koffi').then(
+    (module) => module.default,
+    (cause: unknown) => {
+      const [first] = reasonOf(cause).split('\n');
+      throw new CoreError('NOT_INITIALIZED', { reason: `the package koffi cannot be loaded (${first})` }, { cause });
+    },
+  );
+  const library = koffi.load(null);
+  const pointed = library.func('int ioctl(int fd, unsigned long request, void *argument)') as unknown as Asynchronous;
+  const valued = library.func('int ioctl(int fd, unsigned long request, unsigned long value)') as unknown as Ioctl &
+    Asynchronous;
+  const socket = library.func('int socket(int domain, int type, int protocol)') as unknown as Ioctl;
+  const bind = library.func('int bind(int fd, void *address, unsigned int length)') as unknown as (
+    fd: number,
+    address: Uint8Array,
+    length: number,
+  ) => number;
+  const setsockopt = library.func(
+    'int setsockopt(int fd, int level, int name, void *value, unsigned int length)',
+  ) as unknown as (...args: readonly unknown[]) => number;
+  const checked = (result: number, call: string): number => {
+    if (result < 0) throw new KernelError(koffi.errno(), call);
+    return result;
+  };
+  const threads = new Threads(Number(process.env.UV_THREADPOOL_SIZE ?? 4));
+  const eventfd = library.func('int eventfd(unsigned int value, int flags)') as unknown as (
+    v: number,
+    f: number,
+  ) => number;
+  const poll = new PollThread(() => checked(eventfd(0, SOCK_CLOEXEC), 'eventfd'));
+  const of = (argument: Uint8Array | number) => (typeof argument === 'number' ? valued : pointed);
+  const calls: KernelCalls = {
+    pointerBytes: process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8,
+    nowUs: () => Number(process.hrtime.bigint() / 1_000n),
+    open: (path) => kernelOpen(path),
+    close: (fd) => poll.close(fd),
+    identity(fd) {
+      const { rdev, ino, birthtimeMs } = fstatSync(fd);
+      return `${rdev}-${ino}-${Math.round(birthtimeMs)}`;
+    },
+    address: (bytes) => koffi.address(bytes),
+    ioctl: (fd, request, argument) => checked(of(argument)(fd, request, argument), named(request)),
+    wait: (fd, request, argument) =>
+      threads.run(
+        () =>
+          new Promise((resolve, reject) => {
+            of(argument).async(fd, request, argument, (error, result) => {
+              // The number is that of this call in here alone, and only before anything else is called.
+              const errno = koffi.errno();
+              if (error) reject(error);
+              else if (result < 0) reject(new KernelError(errno, named(request)));
+              else resolve(result);
+            });
+          }),
+      ),
+    canSocket(device) {
+      const fd = checked(socket(AF_CAN, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, CAN_RAW), 'socket');
+      try {
+        const request = Buffer.alloc(40); // struct ifreq
+        request.write(device.slice(0, 15), 'latin1');
+        calls.ioctl(fd, SIOCGIFINDEX, request);
+        const address = Buffer.alloc(24); // struct sockaddr_can
+        address.writeUInt16LE(AF_CAN);
+        address.writeInt32LE(request.readInt32LE(16), 4);
+        checked(bind(fd, address, address.length), `bind to ${device}`);
+        return fd;
+      } catch (error) {
+        closeSync(fd);
+        throw error;
+      }
+    },
+    setOption: (fd, level, name, value) => void checked(setsockopt(fd, level, name, value, value.length), 'setsockopt'),
+    write: (fd, bytes) => void system(() => writeSync(fd, bytes), 'write'),
+    watch: (fd, bytes, hear, over) => poll.watch(fd, bytes, { hear, over }),
+  };
+  return calls;
+}
+
+const named = (request: number): string => `ioctl 0x${(request >>> 0).toString(16)}`;
+
+/** Opens a device for reading and writing, without waiting. Throws KernelError. */
+export function kernelOpen(path: string): number {
+  const { O_RDWR, O_NONBLOCK, O_NOCTTY } = constants;
+  return system(() => openSync(path, O_RDWR | O_NONBLOCK | O_NOCTTY), 'open');
+}
+
+function system<T>(call: () => T, name: string): T {
+  try {
+    return call();
+  } catch (error) {
+    const { errno = -ENXIO } = error as { errno?: number };
+    throw new KernelError(-errno, name);
+  }
+}
