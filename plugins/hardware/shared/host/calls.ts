@@ -1,4 +1,5 @@
 /** Calls of the Linux kernel that host buses make: the native ones, or a table in memory in a test. */
+import type { Duplex } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
 
 export interface KernelCalls {
@@ -17,6 +18,8 @@ export interface KernelCalls {
   ioctl(fd: number, request: number, argument: Uint8Array | number): number;
   /** An ioctl that may wait for a wire, in a thread. Rejects with KernelError. */
   wait(fd: number, request: number, argument: Uint8Array | number): Promise<number>;
+  /** Opens a serial line: a descriptor for its settings, and its bytes both ways. Throws KernelError. */
+  serial(path: string): Serial;
   /** A raw socket of a CAN interface, bound. Throws KernelError. */
   canSocket(device: string): number;
   setOption(fd: number, level: number, name: number, value: Uint8Array): void;
@@ -32,6 +35,11 @@ export interface KernelCalls {
     hear: (record: Uint8Array, lost: number) => void,
     over: (error: Error) => void,
   ): Disposable;
+}
+
+export interface Serial {
+  readonly fd: number;
+  readonly stream: Duplex;
 }
 
 /** A call that the kernel refused. */

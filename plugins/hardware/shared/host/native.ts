@@ -1,7 +1,8 @@
 /** Calls of the kernel by koffi, a native package that may be absent on a platform: it is loaded by the first bus. */
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
+import { ReadStream } from 'node:tty';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
-import { type KernelCalls, KernelError } from './calls.ts';
+import { type KernelCalls, KernelError, type Serial } from './calls.ts';
 import { PollThread } from './poll-thread.ts';
 import { Threads } from './threads.ts';
 
@@ -15,6 +16,7 @@ const SOCK_NONBLOCK = 0o4000;
 const CAN_RAW = 1;
 const SIOCGIFINDEX = 0x8933;
 const ENXIO = 6;
+const EBUSY = 16;
 
 let loading: Promise<KernelCalls> | undefined;
 
@@ -80,6 +82,7 @@ async function load(): Promise<KernelCalls> {
             });
           }),
       ),
+    serial: openSerial,
     canSocket(device) {
       const fd = checked(socket(AF_CAN, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, CAN_RAW), 'socket');
       try {
@@ -118,4 +121,32 @@ function system<T>(call: () => T, name: string): T {
     const { errno = -ENXIO } = error as { errno?: number };
     throw new KernelError(-errno, name);
   }
+}
+
+/** A ReadStream takes bytes for both directions without waiting; a WriteStream stops the Core where the line is full. */
+function openSerial(path: string): Serial {
+  const fd = kernelOpen(path);
+  const given = kernelOpen(path);
+  const before = descriptorsOf(path);
+  const stream = new ReadStream(given);
+  // libuv opens the line once more for itself, and leaves the one that it was given.
+  if (descriptorsOf(path) > before) closeSync(given);
+  else {
+    // Without that its writes would wait, and the Core with them.
+    stream.destroy();
+    closeSync(fd);
+    throw new KernelError(EBUSY, 'open');
+  }
+  return { fd, stream };
+}
+
+function descriptorsOf(path: string): number {
+  const device = realpathSync(path);
+  return readdirSync('/proc/self/fd').filter((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`) === device;
+    } catch {
+      return false; // the descriptor of this list itself
+    }
+  }).length;
 }
