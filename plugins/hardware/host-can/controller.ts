@@ -15,7 +15,7 @@ export interface CanInterface {
   readonly path: string;
   /** Bits per second that the system gives the interface. */
   readonly nominal: number;
-  /** Of the data phase; 0 for classic CAN. */
+  /** Bits per second of the data phase; 0 for classic CAN. */
   readonly data: number;
 }
 

@@ -11,12 +11,14 @@ interface Settings {
 
 export const hostCan = (calls: () => Promise<KernelCalls>) =>
   definePlugin<Record<never, never>, Settings>({
-    setup: (host) =>
-      serveBuses(host, {
+    async setup(host) {
+      const health = await serveBuses(host, {
         class: ENDPOINT_CLASS.can,
         maxTransfer: 72,
         buses: host.config.interfaces,
         calls,
         open: openInterface,
-      }),
+      });
+      host.tap('health.collect', health);
+    },
   });

@@ -12,12 +12,14 @@ interface Settings {
 
 export const hostGpio = (calls: () => Promise<KernelCalls>) =>
   definePlugin<Record<never, never>, Settings>({
-    setup: (host) =>
-      serveBuses(host, {
+    async setup(host) {
+      const health = await serveBuses(host, {
         class: ENDPOINT_CLASS.gpio,
         maxTransfer: 8,
         buses: host.config.chips,
         calls,
         open: (chip, kernel, ears) => openChip(chip, kernel, ears, host.config.sys),
-      }),
+      });
+      host.tap('health.collect', health);
+    },
   });

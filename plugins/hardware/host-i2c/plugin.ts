@@ -12,12 +12,14 @@ interface Settings {
 
 export const hostI2c = (calls: () => Promise<KernelCalls>) =>
   definePlugin<Record<never, never>, Settings>({
-    setup: (host) =>
-      serveBuses(host, {
+    async setup(host) {
+      const health = await serveBuses(host, {
         class: ENDPOINT_CLASS.i2c,
         maxTransfer: MAX_BYTES,
         buses: host.config.buses,
         calls,
         open: (bus, kernel) => openAdapter(bus, kernel, host.config.sys),
-      }),
+      });
+      host.tap('health.collect', health);
+    },
   });

@@ -41,7 +41,7 @@ export function transferIn(body: Buffer): Transfer | undefined {
 /** One piece of memory with all that a call points to. */
 export interface Request {
   readonly argument: Buffer;
-  /** What the read segments brought, once the call has returned. */
+  /** Bytes of the read segments, once the call has returned. */
   answer(): Uint8Array;
 }
 

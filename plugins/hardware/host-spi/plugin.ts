@@ -12,12 +12,14 @@ interface Settings {
 
 export const hostSpi = (calls: () => Promise<KernelCalls>) =>
   definePlugin<Record<never, never>, Settings>({
-    setup: (host) =>
-      serveBuses(host, {
+    async setup(host) {
+      const health = await serveBuses(host, {
         class: ENDPOINT_CLASS.spix,
         maxTransfer: MAX_BYTES,
         buses: host.config.buses,
         calls,
         open: (bus, kernel) => openNode(bus, kernel, host.config.sys),
-      }),
+      });
+      host.tap('health.collect', health);
+    },
   });

@@ -11,12 +11,14 @@ interface Settings {
 
 export const hostUart = (calls: () => Promise<KernelCalls>) =>
   definePlugin<Record<never, never>, Settings>({
-    setup: (host) =>
-      serveBuses(host, {
+    async setup(host) {
+      const health = await serveBuses(host, {
         class: ENDPOINT_CLASS.uart,
         maxTransfer: MAX_BYTES,
         buses: host.config.lines,
         calls,
         open: openLine,
-      }),
+      });
+      host.tap('health.collect', health);
+    },
   });

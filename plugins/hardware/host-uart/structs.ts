@@ -17,7 +17,7 @@ const FLAG = {
   rtsCts: 0o20000000000,
 } as const;
 const BOTHER = 0o010000;
-/** What a driver may have changed. */
+/** Bits that a driver may have changed. */
 const FORMAT = CS8 | FLAG.twoStops | FLAG.parity | FLAG.odd | FLAG.rtsCts;
 
 export interface LineFormat {

@@ -11,7 +11,7 @@ import type {
   SourceState,
 } from '@device-core/plugin-api/services/endpoints';
 import type { ComponentHealth } from '@device-core/plugin-api/services/health';
-import { isGone, openReason, refusal, statusError } from './status.ts';
+import { interruption, isGone, openReason, refusal, statusError } from './status.ts';
 
 /** Something that a device told by itself. */
 export interface DeviceEvent {
@@ -268,7 +268,7 @@ export class HostBus implements EndpointSource, Disposable {
     this.#reason = reason;
     const { endpoint, log, scope, path } = this.#options;
     for (const job of [this.#running, ...this.#queue])
-      if (job) this.#fail(job, refusal(endpoint, 'LINK_RESET', reason, executedOf(job)));
+      if (job) this.#fail(job, interruption(endpoint, reason, executedOf(job)));
     // A descriptor whose call has not returned would be another device's by then.
     if (device && !this.#running) device.close();
     if (this.#ended) return;

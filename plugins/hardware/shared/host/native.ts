@@ -2,12 +2,16 @@
 import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { THREADS } from '@device-core/plugin-api/inside/thread-pool';
 import { type KernelCalls, KernelError, type Serial } from './calls.ts';
 import { PollThread } from './poll-thread.ts';
 import { Threads } from './threads.ts';
 
 type Ioctl = (fd: number, request: number, argument: Uint8Array | number) => number;
 type Asynchronous = Ioctl & { async(...args: readonly [...Parameters<Ioctl>, (e: unknown, r: number) => void]): void };
+
+type Bind = (fd: number, address: Uint8Array, length: number) => number;
+type SetOption = (fd: number, level: number, name: number, value: Uint8Array, length: number) => number;
 
 const AF_CAN = 29;
 const SOCK_RAW = 3;
@@ -35,27 +39,18 @@ async function load(): Promise<KernelCalls> {
     },
   );
   const library = koffi.load(null);
-  const pointed = library.func('int ioctl(int fd, unsigned long request, void *argument)') as unknown as Asynchronous;
-  const valued = library.func('int ioctl(int fd, unsigned long request, unsigned long value)') as unknown as Ioctl &
-    Asynchronous;
-  const socket = library.func('int socket(int domain, int type, int protocol)') as unknown as Ioctl;
-  const bind = library.func('int bind(int fd, void *address, unsigned int length)') as unknown as (
-    fd: number,
-    address: Uint8Array,
-    length: number,
-  ) => number;
-  const setsockopt = library.func(
-    'int setsockopt(int fd, int level, int name, void *value, unsigned int length)',
-  ) as unknown as (...args: readonly unknown[]) => number;
+  const bound = <F>(prototype: string) => library.func(prototype) as unknown as F;
+  const pointed = bound<Asynchronous>('int ioctl(int fd, unsigned long request, void *argument)');
+  const valued = bound<Asynchronous>('int ioctl(int fd, unsigned long request, unsigned long value)');
+  const socket = bound<(...numbers: readonly number[]) => number>('int socket(int domain, int type, int protocol)');
+  const bind = bound<Bind>('int bind(int fd, void *address, unsigned int length)');
+  const setsockopt = bound<SetOption>('int setsockopt(int fd, int level, int name, void *value, unsigned int length)');
+  const eventfd = bound<(value: number, flags: number) => number>('int eventfd(unsigned int value, int flags)');
   const checked = (result: number, call: string): number => {
     if (result < 0) throw new KernelError(koffi.errno(), call);
     return result;
   };
-  const threads = new Threads(Number(process.env.UV_THREADPOOL_SIZE ?? 4));
-  const eventfd = library.func('int eventfd(unsigned int value, int flags)') as unknown as (
-    v: number,
-    f: number,
-  ) => number;
+  const threads = new Threads(THREADS);
   const poll = new PollThread(() => checked(eventfd(0, SOCK_CLOEXEC), 'eventfd'));
   const of = (argument: Uint8Array | number) => (typeof argument === 'number' ? valued : pointed);
   const calls: KernelCalls = {

@@ -1,6 +1,7 @@
 /** The buses of one host plugin, each a source of endpoints and a part of its health. */
 import type { PluginHost } from '@device-core/plugin-api';
 import { endpoints } from '@device-core/plugin-api/services/endpoints';
+import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { KernelCalls } from './calls.ts';
 import { type DeviceEars, HostBus, type HostDevice } from './host-bus.ts';
 
@@ -14,12 +15,13 @@ export interface HostClass<B> {
   readonly open: (bus: B, calls: KernelCalls, ears: DeviceEars) => HostDevice | Promise<HostDevice>;
 }
 
-type Host = Pick<PluginHost, 'id' | 'scope' | 'log' | 'tap' | 'when'>;
+type Host = Pick<PluginHost, 'id' | 'scope' | 'log' | 'when'>;
 
+/** Opens the buses and serves them. Resolves with their health, to be tapped. */
 export async function serveBuses<B extends { readonly name: string; readonly path: string }>(
   host: Host,
   { buses: listed, calls, open, ...about }: HostClass<B>,
-): Promise<void> {
+): Promise<(report: HealthReport) => void> {
   const { id: plugin, scope, log } = host;
   const buses = listed.map((bus) => {
     const named = { plugin, endpoint: bus.name, path: bus.path };
@@ -32,12 +34,12 @@ export async function serveBuses<B extends { readonly name: string; readonly pat
     });
     return scope.use(`host bus ${bus.name}`, source);
   });
-  host.tap('health.collect', (report) => {
-    report.add(plugin, { status: 'okay' });
-    for (const bus of buses) report.add(`${plugin}.${bus.endpoint}`, bus.health);
-  });
   await Promise.all(buses.map((bus) => bus.start()));
   host.when(endpoints, async (hub, part) => {
     for (const bus of buses) await part.use(`source ${bus.name}`, hub.serve(bus));
   });
+  return (report) => {
+    report.add(plugin, { status: 'okay' });
+    for (const bus of buses) report.add(`${plugin}.${bus.endpoint}`, bus.health);
+  };
 }

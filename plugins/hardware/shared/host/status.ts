@@ -37,6 +37,11 @@ export function refusal(endpoint: string, status: string, reason?: string, execu
   return new CoreError('BRIDGE_FAILED', details);
 }
 
+/** The device went with the request in flight. */
+export function interruption(endpoint: string, reason: string, executed: Executed): CoreError {
+  return refusal(endpoint, 'LINK_RESET', reason, executed);
+}
+
 /** The error of a request to an endpoint of the host. */
 export function statusError(endpoint: string, error: unknown): CoreError {
   if (error instanceof CoreError) return error;
