@@ -13,6 +13,9 @@ if (![...process.execArgv, process.env.NODE_OPTIONS].some((option) => option?.in
   // One thread collects 1 MiB for less than it takes to wake four others.
   for (const flag of ['--semi-space-growth-factor=1', '--no-parallel-scavenge']) setFlagsFromString(flag);
 
+// Buses of the host wait for their wires in threads of the pool, and leave its usual four to files and names (ADR 0203).
+process.env.UV_THREADPOOL_SIZE ??= '16';
+
 // main.ts reports faults of the options.
 const { values } = parseArgs({ strict: false, options: { root: { type: 'string' }, system: { type: 'boolean' } } });
 const root = typeof values.root === 'string' ? values.root : join(import.meta.dirname, '../.device');

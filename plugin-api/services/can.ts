@@ -1,4 +1,5 @@
 import { serviceRef } from '../contract/service-ref.ts';
+import type { EndpointPlace } from './endpoints.ts';
 
 export interface CanFilter {
   readonly id: number;
@@ -21,6 +22,8 @@ export interface CanHandle {
   readonly mode?: 'normal' | 'loopback' | 'listen-only';
   /** Frames that the handle receives; all of them if absent or empty. */
   readonly filters?: readonly CanFilter[];
+  /** Place where the endpoint must be, `any` if absent. */
+  readonly where?: EndpointPlace | 'any';
   readonly description?: string;
 }
 

@@ -49,13 +49,18 @@ export interface EndpointEvent {
 /** Whether the endpoints of a source can be used now. */
 export type SourceState =
   | { readonly state: 'up'; readonly endpoints: readonly Endpoint[] }
-  | { readonly state: 'down'; readonly reason: string };
+  | {
+      readonly state: 'down';
+      readonly reason: string;
+      /** Endpoints that it will have, where it knows: their names are taken, and its reason is theirs. */
+      readonly names?: readonly string[];
+    };
 
 export type EndpointPlace = 'bridge' | 'host';
 
 /** Provider of endpoints: the IO bridge, a bus of the host. */
 export interface EndpointSource {
-  /** `bridge`; for a bus of the host the id of its plugin. One source has a name at a time. */
+  /** `bridge`; for a bus of the host the id of its plugin and the bus, `host-i2c:i2c-1`. One source has a name at a time. */
   readonly name: string;
   readonly where: EndpointPlace;
   /** As Endpoints.request(), for endpoints of this source. While it is down it rejects with NOT_INITIALIZED and its reason. */

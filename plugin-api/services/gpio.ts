@@ -1,4 +1,5 @@
 import { serviceRef } from '../contract/service-ref.ts';
+import type { EndpointPlace } from './endpoints.ts';
 
 export interface GpioLineConfig {
   readonly line: number;
@@ -18,6 +19,8 @@ export interface GpioHandle extends GpioLineConfig {
   readonly endpoint: string;
   /** Level of an output after a reset of the bridge: the one written last (`last`, also if absent), or `initial`. */
   readonly onReset?: 'last' | 'initial';
+  /** Place where the endpoint must be, `any` if absent. */
+  readonly where?: EndpointPlace | 'any';
   readonly description?: string;
 }
 

@@ -1,4 +1,5 @@
 import { serviceRef } from '../contract/service-ref.ts';
+import type { EndpointPlace } from './endpoints.ts';
 
 /** A named I2C component: one address on one bus of the IO bridge. */
 export interface I2cHandle {
@@ -13,6 +14,8 @@ export interface I2cHandle {
   readonly deadlineMs?: number;
   /** Every transfer of this component may be done twice with the same effect. */
   readonly repeat?: 'safe';
+  /** Place where the endpoint must be, `any` if absent. */
+  readonly where?: EndpointPlace | 'any';
   readonly description?: string;
 }
 

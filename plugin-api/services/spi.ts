@@ -1,4 +1,5 @@
 import { serviceRef } from '../contract/service-ref.ts';
+import type { EndpointPlace } from './endpoints.ts';
 
 /** A named binding to one hardware component with fixed settings (specification "SPI handle", decisions D3). */
 export interface SpiHandle {
@@ -16,6 +17,8 @@ export interface SpiHandle {
   readonly deadlineMs?: number;
   /** Transfer without pauses of the clock. */
   readonly atomic?: boolean;
+  /** Place where the endpoint must be, `any` if absent. */
+  readonly where?: EndpointPlace | 'any';
   readonly description?: string;
 }
 

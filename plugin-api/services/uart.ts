@@ -1,4 +1,5 @@
 import { serviceRef } from '../contract/service-ref.ts';
+import type { EndpointPlace } from './endpoints.ts';
 
 export interface UartSettings {
   readonly baud: number;
@@ -18,6 +19,8 @@ export interface UartHandle extends UartSettings {
   readonly name: string;
   /** Label of the bridge endpoint. */
   readonly endpoint: string;
+  /** Place where the endpoint must be, `any` if absent. */
+  readonly where?: EndpointPlace | 'any';
   readonly description?: string;
 }
 

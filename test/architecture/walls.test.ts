@@ -360,6 +360,7 @@ test('state is written by the one durable writer', () => {
       /^plugin-api\/kits\/panel-driver\/backlight\.ts$|^plugins\/display\/panel-(fbdev|drm)\/node\.ts$/,
       'nodes of the kernel: what is written is light',
     ],
+    [/^plugins\/hardware\/shared\/host\/(native|poll-thread)\.ts$/, 'descriptors of the kernel: a frame, a wake'],
     [
       /^plugin-api\/inside\/pending-state\.ts$/,
       'what is thrown away or put in its place at a start, before anything of it is open',

@@ -42,8 +42,13 @@ export function busError(thrown: unknown, { handle, what, ms, cancelled, refusal
       if (status === 'TIMEOUT') return late('transfer');
       if (status === 'LINK_DOWN')
         return new CoreError('NOT_INITIALIZED', { reason: 'the link to the IO bridge is down', executed }, cause);
-      return refusal?.(status, { executed }, cause) ?? failed(status, status);
+      return refusal?.(status, { executed }, cause) ?? failed(reasoned(status, thrown.details.reason), status);
     default:
       return failed(reasonOf(thrown));
   }
+}
+
+/** Hosts say more than a word of the protocol. */
+function reasoned(status: string, reason: unknown): string {
+  return typeof reason === 'string' ? `${status} (${reason})` : status;
 }

@@ -1,6 +1,6 @@
 import { CoreError, reasonOf } from '../../contract/errors.ts';
 import type { Scope } from '../../contract/scope.ts';
-import type { EndpointEvent, Endpoints, SourceView } from '../../services/endpoints.ts';
+import type { EndpointEvent, EndpointPlace, Endpoints, SourceView } from '../../services/endpoints.ts';
 import type { ComponentHealth } from '../../services/health.ts';
 import { maybe } from '../maybe.ts';
 import { busError, isBusy } from './bus-error.ts';
@@ -55,18 +55,21 @@ export interface BusUserOptions<H> {
 interface Named {
   readonly name: string;
   readonly endpoint: string;
+  /** Place where its endpoint must be; any if absent. */
+  readonly where?: EndpointPlace | 'any';
 }
 
 /** An endpoint that can be used now. */
 interface Known {
   readonly class: number;
   readonly source: string;
+  readonly where: EndpointPlace;
   readonly boot: string;
   readonly byteUs: number;
 }
 
 const NO_SERVICE = 'no IO bridge is connected: no plugin provides the service endpoints';
-const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
+const NO_SOURCE = 'no IO bridge is connected, and no host bus is served';
 /** Nobody waits longer, whatever it asks for (decisions D4a). */
 const CALLER_MS = 30_000;
 /** Time for an endpoint beyond a deadline to report the end; the host of CBP takes 250 ms (cbp.md section 7). */
@@ -103,8 +106,9 @@ export class BusUser<H extends Named> {
   #endpoints: Endpoints | undefined;
   #part: Scope | undefined;
   #known: ReadonlyMap<string, Known> = new Map();
-  /** Why endpoints that are not known may come yet. */
+  /** Why endpoints that are not known may come yet; of those that a source has named, by their names. */
   #waitsFor: string | undefined = NO_SERVICE;
+  #awaited: ReadonlyMap<string, string> = new Map();
   /** Handles that are being configured. */
   #opening: Promise<void> | undefined;
 
@@ -169,6 +173,7 @@ export class BusUser<H extends Named> {
       this.#endpoints = undefined;
       this.#part = undefined;
       this.#known = new Map();
+      this.#awaited = new Map();
       this.#waitsFor = NO_SERVICE;
       this.#configured = new WeakMap();
     });
@@ -199,11 +204,21 @@ export class BusUser<H extends Named> {
   get health(): ComponentHealth {
     const { rows } = this.#table;
     const lost = rows.filter(({ handle }) => !this.#known.has(handle.endpoint));
-    if (this.#waitsFor !== undefined && (lost.length > 0 || rows.length === 0))
-      return { status: 'waiting', code: 'NOT_INITIALIZED', message: this.#waitsFor };
+    const reasons = new Set(lost.map(({ handle }) => this.#awaited.get(handle.endpoint) ?? this.#waitsFor));
+    if (rows.length === 0) reasons.add(this.#waitsFor);
+    reasons.delete(undefined);
+    if (reasons.size > 0) return { status: 'waiting', code: 'NOT_INITIALIZED', message: [...reasons].join('; ') };
     if (lost.length > 0) {
       const which = lost.map(({ handle }) => `${handle.name} (${handle.endpoint})`).join(', ');
-      return { status: 'error', code: 'NO_ENDPOINT', message: `the bridge has no endpoint for ${which}` };
+      return { status: 'error', code: 'NO_ENDPOINT', message: `neither bridge nor host has an endpoint for ${which}` };
+    }
+    const elsewhere = rows.flatMap(({ handle }) => {
+      const known = this.#known.get(handle.endpoint);
+      return known && isElsewhere(handle, known) ? [`${handle.name} (${handle.endpoint}, on the ${known.where})`] : [];
+    });
+    if (elsewhere.length > 0) {
+      const message = `the policy "where" of handles keeps them from their endpoints: ${elsewhere.join(', ')}`;
+      return { status: 'error', code: 'NO_ENDPOINT', message };
     }
     const [first, ...others] = this.#troubles.values();
     if (!first || others.length === 0) return first ?? { status: 'okay' };
@@ -263,12 +278,17 @@ export class BusUser<H extends Named> {
   }
 
   /** `end` is the caller's limit on the monotonic clock. */
-  async #send(lane: Lane, { name, endpoint }: H, request: BusRequest, end: number): Promise<Uint8Array> {
+  async #send(lane: Lane, handle: H, request: BusRequest, end: number): Promise<Uint8Array> {
+    const { name, endpoint } = handle;
     const { signal, answerBytes } = request;
     if (!this.#endpoints) throw new CoreError('NOT_INITIALIZED', { reason: NO_SERVICE });
     const known = this.#known.get(endpoint);
     if (known && known.class !== this.#options.class)
       throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'UNSUPPORTED' });
+    if (known && isElsewhere(handle, known)) {
+      const reason = `"where" of the handle is ${handle.where}, and ${endpoint} is on the ${known.where}`;
+      throw new CoreError('BRIDGE_FAILED', { endpoint, status: 'DENIED', reason });
+    }
     const what = this.#the(name);
     const callerMs = Math.ceil(end - this.#scope.clock.monotonic());
     if (callerMs <= 0) throw new CoreError('TIMEOUT', { what, ms: 0, clock: 'caller', executed: 'no' });
@@ -395,14 +415,18 @@ export class BusUser<H extends Named> {
   /** The configuration of the handles whose endpoints have forgotten it, undefined where there is nothing to do. */
   #changed(views: readonly SourceView[]): Promise<void> | undefined {
     const known = new Map<string, Known>();
+    const awaited = new Map<string, string>();
     this.#waitsFor = views.length === 0 ? NO_SOURCE : undefined;
     for (const view of views) {
-      if (view.state === 'down') this.#waitsFor ??= view.reason;
-      else
+      const { source, where } = view;
+      if (view.state === 'up')
         for (const { name, class: kind, boot, byteUs = 0 } of view.endpoints)
-          known.set(name, { class: kind, source: view.source, boot, byteUs });
+          known.set(name, { class: kind, source, where, boot, byteUs });
+      else if (view.names) for (const name of view.names) awaited.set(name, view.reason);
+      else this.#waitsFor ??= view.reason;
     }
     this.#known = known;
+    this.#awaited = awaited;
     const sources = new Set(views.map(({ source }) => source));
     const forgetful = this.#table.rows.filter((row) => {
       const before = this.#configured.get(row);
@@ -414,6 +438,10 @@ export class BusUser<H extends Named> {
     if (forgetful.length === 0 || this.#configurers.length === 0) return undefined;
     return Promise.all(forgetful.map((row) => this.#configure(row))).then(() => undefined);
   }
+}
+
+function isElsewhere({ where = 'any' }: Named, known: Known): boolean {
+  return where !== 'any' && where !== known.where;
 }
 
 /** The caller has its answer, and what it asked for may be on the wire still. */

@@ -27,7 +27,7 @@ interface Listener {
   readonly heard: Map<Row, Disposable>;
 }
 
-const NO_SOURCE = 'no IO bridge is connected: no plugin provides the service bridge';
+const NO_SOURCE = 'no IO bridge is connected, and no host bus is served';
 
 export class Hub implements Endpoints {
   readonly #log: Logger;
@@ -107,7 +107,8 @@ export class Hub implements Endpoints {
 
   #became(row: Row, state: SourceState): void {
     row.state = state;
-    if (state.state === 'up') this.#claim(row, new Set(state.endpoints.map(({ name }) => name)));
+    const names = state.state === 'up' ? state.endpoints.map(({ name }) => name) : state.names;
+    if (names) this.#claim(row, new Set(names));
     this.#tell();
   }
 
@@ -128,7 +129,7 @@ export class Hub implements Endpoints {
 
   /** A source that is down and has not told its endpoints yet: the one asked for may be of it, and it says best why nothing can be had. */
   #silent(): Row | undefined {
-    for (const row of this.#rows.values()) if (row.state.state === 'down') return row;
+    for (const row of this.#rows.values()) if (row.state.state === 'down' && !row.state.names) return row;
     return undefined;
   }
 

@@ -83,7 +83,7 @@ suite('SPI handles', () => {
     );
   });
 
-  test('health says what the handles wait for, and which of them the bridge has no endpoint for', async () => {
+  test('health says what the handles wait for, and which of them have no endpoint', async () => {
     await using started = await start({ withBridge: false });
     assert.equal((await started.health()).status, 'waiting');
     await started.host.appear(endpoints, started.bridge as never);
@@ -94,7 +94,7 @@ suite('SPI handles', () => {
     await started.host.settle();
     assert.deepEqual(await started.health().then(({ status, message }) => [status, message]), [
       'error',
-      'the bridge has no endpoint for slow (spi1), patient (spi1)',
+      'neither bridge nor host has an endpoint for slow (spi1), patient (spi1)',
     ]);
     await started.host.disappear(endpoints);
     assert.equal((await started.health()).status, 'waiting');

@@ -1,0 +1,4 @@
+import { nativeCalls } from '../shared/host/native.ts';
+import { hostUart } from './plugin.ts';
+
+export const plugin = hostUart(nativeCalls);

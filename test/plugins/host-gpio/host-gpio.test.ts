@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
+import { leakCheck } from '@device-core/plugin-api/testing';
+import { configureBody } from '../../../plugins/hardware/gpio/messages.ts';
+import { hostGpio } from '../../../plugins/hardware/host-gpio/plugin.ts';
+import { GPIO, requestBytes } from '../../../plugins/hardware/host-gpio/structs.ts';
+import { FakeGpio } from '../../fixtures/fake-gpio.ts';
+import { FakeKernel } from '../../fixtures/fake-kernel.ts';
+import { startHostPlugin } from '../../fixtures/host-buses.ts';
+import { buildFolder, noCompiler } from '../../fixtures/responder.ts';
+
+after(leakCheck());
+
+const PATH = '/dev/gpiochip0';
+const OUT = { line: 0, direction: 'out' } as const;
+const IN = { line: 3, direction: 'in', edge: 'both' } as const;
+
+async function start(more: object = {}) {
+  const kernel = new FakeKernel();
+  const chip = new FakeGpio(kernel, 20);
+  kernel.nodes.set(PATH, chip);
+  const config = { chips: [{ name: 'pins', path: PATH, ...more }], sys: '/nowhere' };
+  const device = await startHostPlugin(
+    hostGpio(async () => kernel),
+    { id: 'host-gpio', config, endpoint: 'pins' },
+  );
+  return { ...device, kernel, chip };
+}
+
+const mask = (bits: number, values?: number) => {
+  const body = Buffer.alloc(values === undefined ? 4 : 8);
+  body.writeUInt32LE(bits);
+  if (values !== undefined) body.writeUInt32LE(values, 4);
+  return body;
+};
+
+describe('host-gpio', () => {
+  it('asks for a line of the controller with all of its settings', async () => {
+    await using device = await start({ first: 10 });
+    await device.ask(3, configureBody({ line: 2, direction: 'in', pull: 'up', edge: 'rising', debounceUs: 5_000 }));
+    const { flags } = device.chip.held.get(12)!;
+    assert.deepEqual([flags, device.chip.debounceUs], [BigInt(4 | 256 | 16), 5_000]);
+    await device.ask(3, configureBody({ line: 3, direction: 'open-drain', initial: 1 }));
+    assert.deepEqual([device.chip.held.get(13)!.flags, device.chip.levels[13]], [BigInt(8 | 64 | 1024), 1]);
+    assert.deepEqual([...(await device.ask(1, mask(8)))], [8, 0, 0, 0]);
+  });
+
+  it('writes several lines of one mask', async () => {
+    await using device = await start();
+    for (const line of [0, 1]) await device.ask(3, configureBody({ line, direction: 'out' }));
+    await device.ask(2, mask(3, 2));
+    assert.deepEqual(device.chip.levels.slice(0, 2), [0, 1]);
+  });
+
+  const REFUSED: readonly (readonly [what: string, op: number, body: Buffer, status: string, reason: RegExp])[] = [
+    ['a line that is used', 3, configureBody({ line: 5, direction: 'out' }), 'BUSY', /^line 5 is used by sysfs$/],
+    ['a line that the controller lacks', 3, configureBody({ line: 30, direction: 'out' }), 'INVALID', /has 20 lines/],
+    [
+      'edges of an output',
+      3,
+      configureBody({ line: 1, direction: 'out', edge: 'both' }),
+      'INVALID',
+      /no edges of an output/,
+    ],
+    ['a line without settings', 1, mask(16), 'NOT_READY', /line 4 is not configured/],
+    ['a level of an input', 2, mask(8, 8), 'INVALID', /line 3 is an input/],
+    ['settings of a wrong form', 3, Buffer.alloc(7), 'INVALID', /undefined/],
+    ['an operation that is not there', 9, Buffer.alloc(0), 'UNSUPPORTED', /undefined/],
+  ];
+  it('refuses requests with their reason, and changes nothing', async () => {
+    await using device = await start();
+    device.chip.used.set(5, 'sysfs');
+    await device.ask(3, configureBody(IN));
+    for (const [what, op, body, status, reason] of REFUSED) {
+      const { details } = await device.refusal(op, body);
+      assert.deepEqual([details.status, details.executed], [status, 'no'], what);
+      assert.match(String(details.reason), reason, what);
+    }
+    assert.deepEqual([...device.chip.held.keys()], [3]);
+  });
+
+  it('tells edges with the time that the kernel gave them, and counts those that it dropped', async () => {
+    await using device = await start();
+    await device.ask(3, configureBody(IN));
+    const events: EndpointEvent[] = [];
+    using _heard = device.source.onEvent('pins', (event) => void events.push(event));
+    device.chip.drive(3, 1);
+    device.chip.drops = 7;
+    device.chip.drive(3, 0);
+    assert.deepEqual(
+      events.map(({ op, data, lost }) => [op, ...data, lost]),
+      [
+        [0x80, 3, 1, 0, 0, 0],
+        [0x80, 3, 0, 0, 0, 7],
+      ],
+    );
+    assert.equal(Math.round(device.clock.now() * 1_000 - events[0]!.atUs), 250);
+    await device.ask(3, configureBody({ ...IN, edge: 'none' }));
+    device.chip.drive(3, 1);
+    assert.equal(events.length, 2);
+  });
+
+  it('gives lines back when it stops, at the level that is safe', async () => {
+    const device = await start();
+    await device.ask(3, configureBody({ ...OUT, initial: 1, safe: 0 }));
+    await device.ask(3, configureBody({ line: 1, direction: 'out', initial: 1 }));
+    await device[Symbol.asyncDispose]();
+    assert.deepEqual(
+      [device.chip.levels.slice(0, 2), device.chip.held.size, device.kernel.descriptors],
+      [[0, 1], 0, 0],
+    );
+  });
+
+  it('begins anew when its controller went: lines have to be configured again', async () => {
+    await using device = await start();
+    await device.ask(3, configureBody(IN));
+    const boots: string[] = [];
+    using _told = device.source.onState((state) => {
+      boots.push(state.state === 'up' ? state.endpoints[0]!.boot : state.reason);
+    });
+    device.kernel.us += 5;
+    device.kernel.hangUp(device.chip.held.get(3)!);
+    await device.clock.advance(1_000);
+    await device.up();
+    assert.equal(boots[1], '/dev/gpiochip0: it hung up');
+    assert.notEqual(boots[0], boots[2]);
+    assert.equal((await device.refusal(1, mask(8))).details.status, 'NOT_READY');
+  });
+
+  it('refuses a controller of another label', async () => {
+    await using device = await start({ label: 'pinctrl-bcm2711' });
+    assert.match((await device.health()).message ?? '', /is the controller "pinctrl-fake" and not "pinctrl-bcm2711"/);
+  });
+
+  it('has the numbers and sizes of the headers of this machine', { skip: noCompiler }, () => {
+    const folder = buildFolder();
+    const source = join(folder, 'golden.c');
+    const members = ['config', 'num_lines', 'event_buffer_size', 'fd', 'consumer'];
+    writeFileSync(
+      source,
+      `#include <stddef.h>
+#include <stdio.h>
+#include <linux/gpio.h>
+int main(void) {
+  printf("%u %u %u ", (unsigned)GPIO_GET_CHIPINFO_IOCTL, (unsigned)GPIO_V2_GET_LINEINFO_IOCTL, (unsigned)GPIO_V2_GET_LINE_IOCTL);
+  printf("%u %u %u\\n", (unsigned)GPIO_V2_LINE_SET_CONFIG_IOCTL, (unsigned)GPIO_V2_LINE_GET_VALUES_IOCTL, (unsigned)GPIO_V2_LINE_SET_VALUES_IOCTL);
+  ${members.map((name) => `printf("%zu ", offsetof(struct gpio_v2_line_request, ${name}));`).join('\n  ')}
+  printf("%zu\\n", sizeof(struct gpio_v2_line_event));
+  return 0;
+}
+`,
+    );
+    execFileSync('cc', ['-o', join(folder, 'golden'), source]);
+    const [numbers, offsets] = execFileSync(join(folder, 'golden'), { encoding: 'utf8' }).trim().split('\n');
+    assert.equal(numbers, Object.values(GPIO).join(' '));
+    assert.equal(offsets, '288 560 564 588 256 48');
+    const bytes = requestBytes(
+      4,
+      { ...OUT, direction: 1, pull: 0, edge: 0, debounceUs: 0, initial: 1, safe: 255 },
+      'x',
+    );
+    assert.equal(
+      bytes.subarray(288, 344).toString('hex'),
+      `0804${'00'.repeat(6)}01${'00'.repeat(23)}02${'00'.repeat(7)}01${'00'.repeat(7)}01${'00'.repeat(7)}`,
+    );
+  });
+});
