@@ -148,7 +148,14 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
     const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
       const { id, title } = row.compiled.definition;
-      return { intent: id, title, slots, text, mayGoOn: more > 0, ...maybe({ byNumber: more === NUMBER || undefined }) };
+      return {
+        intent: id,
+        title,
+        slots,
+        text,
+        mayGoOn: more > 0,
+        ...maybe({ byNumber: more === NUMBER || undefined }),
+      };
     });
     const [only] = plans;
     return plans.length === 1 ? { outcome: 'plan', plan: only! } : { outcome: 'ambiguous', candidates: plans };

@@ -160,7 +160,8 @@ class Heard {
     const { accepted, confidence, unsure } = this.#certainty();
     const text = withoutPrefix(whole, this.#prefixes);
     const about = { confidence, ...maybe({ unsure }) };
-    if (whole === '' || !accepted) return { text: '', inGrammar: false, ...about, ...maybe({ nearest: text || undefined }) };
+    if (whole === '' || !accepted)
+      return { text: '', inGrammar: false, ...about, ...maybe({ nearest: text || undefined }) };
     return text === '' ? { text } : { text, inGrammar: true, ...about };
   }
 
