@@ -22,7 +22,7 @@ export interface VoiceTurn {
   readonly source: string;
   readonly wakeword?: string;
   readonly heard?: string;
-  /** What it was taken for at most, where it was refused as none of the sentences. */
+  /** The nearest sentence, where the sound was refused as none of them. */
   readonly nearest?: string;
   /** 0..1 that it was said as it stands, and the word that the engine was least sure of. */
   readonly confidence?: number;

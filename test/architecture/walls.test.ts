@@ -208,7 +208,7 @@ test('the kernel stays small', () => {
   );
   const core = count('kernel/**/*.ts') - rooms.reduce((sum, room) => sum + room, 0);
   assert.ok(core <= 3_050, `lifecycle, bus, hooks and scopes have ${core} lines`);
-  assert.ok(count('kernel/isolation/**/*.ts') <= 3_320, 'kernel/isolation is too long');
+  assert.ok(count('kernel/isolation/**/*.ts') <= 3_325, 'kernel/isolation is too long');
   assert.ok(count('kernel/init/**/*.ts') <= 560, 'kernel/init is too long');
   assert.ok(count('kernel/walls/**/*.ts') <= 1_065, 'kernel/walls is too long');
 });

@@ -100,8 +100,11 @@ suite('plugins at level process', { skip: WITHOUT_CONTAINERS }, () => {
     await pidOf(box, 'plugin-kettle', pid);
     await install(box, 'heap', HEAP, 'budget: { heapMB: 64 }\n');
     await told(box, /heap.*its heap grew past its budget/);
-    await install(box, 'memory', MEMORY, 'budget: { heapMB: 64 }\n');
-    await told(box, /memory.*(it took too much memory, and its budget is 256 MB|its memory grew to)/);
+    await install(box, 'hoard', MEMORY, 'budget: { heapMB: 64 }\n');
+    await told(
+      box,
+      /hoard.*(it took too much memory, and its budget is 256 MB|its memory grew to|it was ended by SIGKILL)/,
+    );
 
     await install(box, 'writes', KETTLE, "files: { write: ['{var}/writes'] }\n");
     const missing = (await health(box)).warnings?.filter(({ code }) => code === 'PLUGIN_UNIT_MISSING');

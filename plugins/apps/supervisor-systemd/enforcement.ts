@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { maybe } from '@device-core/plugin-api';
 import {
   ENFORCED,
   type Enforced,
@@ -35,7 +36,7 @@ export function enforcementOf(cgroups = CGROUPS, profiles = PROFILES): Enforceme
       mac: lacks === undefined ? 'kernel' : 'none',
     },
     reasons: {
-      ...(lacks === undefined ? {} : { mac: lacks }),
+      ...maybe({ mac: lacks }),
       ...(memory === 'none' ? { memory: absent } : {}),
       ...(tasks === 'none' ? { tasks: absent } : {}),
     },

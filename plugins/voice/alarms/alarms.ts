@@ -86,7 +86,7 @@ export class Alarms implements Service {
   static async open(options: AlarmsOptions): Promise<Alarms> {
     const { file, scope, log } = options;
     const alarms = new Alarms(options, await KeptFile.open(file, FORM, scope, log));
-    // What rings goes on ringing when the plugin is back.
+    // A ringing alarm goes on when the plugin is back.
     scope.defer('alarm', () => alarms.#bell.stop());
     await alarms.#begin();
     return alarms;
@@ -147,7 +147,7 @@ export class Alarms implements Service {
       on: on ?? entry.on,
     };
     if (entry.time === undefined || (time === undefined && days === undefined && on !== true))
-      return this.#put('changed', { ...next, ...(on === false && { snoozed: undefined }) });
+      return this.#put('changed', { ...next, snoozed: on === false ? undefined : entry.snoozed });
     const rhythm = {
       time: time === undefined ? entry.time : checkTime(time),
       days: days === undefined ? entry.days : daysOf(days),

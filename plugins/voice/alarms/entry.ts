@@ -1,5 +1,5 @@
 /** One alarm as it is kept: by a time on the wall, or by a length. */
-import { CoreError } from '@device-core/plugin-api';
+import { CoreError, maybe } from '@device-core/plugin-api';
 import {
   type Alarm,
   type AlarmKind,
@@ -80,7 +80,7 @@ export function entryOf(request: AlarmRequest, id: string, now: number, zone: st
   }
   checkTime(time!);
   if (date === undefined)
-    return { ...entry, time, days, date: nextDate({ time: time!, ...(days && { days }) }, now, zone) };
+    return { ...entry, time, days, date: nextDate({ time: time!, ...maybe({ days }) }, now, zone) };
   if (days) throw wrong('date', 'an alarm that repeats has no date');
   if (!isDate(date)) throw wrong('date', `${JSON.stringify(date.slice(0, 20))} is no date, as 2026-11-30 is`);
   if (momentOf(date, time!, zone) <= now) throw wrong('date', `${date} ${time} has passed`);
@@ -120,11 +120,7 @@ export function shown({ id, kind, time, days, text, on, snoozed }: Entry, next: 
   return {
     id,
     kind,
-    ...(time !== undefined && { time }),
-    ...(days && { days }),
-    ...(text !== undefined && { text }),
     on,
-    ...(next !== undefined && { next: Math.round(next) }),
-    ...(snoozed && { snoozed: true as const }),
+    ...maybe({ time, days, text, next: next && Math.round(next), snoozed: snoozed && (true as const) }),
   };
 }

@@ -1,5 +1,5 @@
 /** Alarms by what people say: which time a sentence means, and what is answered. */
-import { CoreError, type Scope } from '@device-core/plugin-api';
+import { CoreError, maybe, type Scope } from '@device-core/plugin-api';
 import {
   type Alarm,
   type AlarmKind,
@@ -48,7 +48,7 @@ const minutesOf = (wall: Date): number => wall.getUTCHours() * 60 + wall.getUTCM
 const clockOf = (minutes: number): string =>
   [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0')).join(':');
 
-/** Of both halves of the day, where the sentence leaves them open. */
+/** The nearer half of the day, where the sentence leaves both open. */
 function halves({ minutes, exact }: SaidTime): readonly [early: number, late: number] {
   return exact ? [minutes, minutes] : [minutes % 720, (minutes % 720) + 720];
 }
@@ -103,7 +103,7 @@ function momentOf({ next, time, days }: Alarm, now: number, zone: string): Momen
   const [then, today] = [wall, wallOf(now, zone)].map((one) => Math.floor(one.getTime() / DAY_MS));
   const ahead = then! - today!;
   const day = ahead === 0 ? 'today' : ahead === 1 ? 'tomorrow' : ahead < 7 ? weekdayOf(wall) : undefined;
-  return { hour, minute, ...(day !== undefined && { day }) };
+  return { hour, minute, ...maybe({ day }) };
 }
 
 export function addAlarms(device: DeviceIntents, scope: Scope, alarms: Alarms): void {
@@ -119,14 +119,14 @@ export function addAlarms(device: DeviceIntents, scope: Scope, alarms: Alarms): 
       const { zone, alarms: known } = await alarms.state();
       // "d'arroser" is one word.
       const text = slots.what === undefined ? undefined : String(slots.what).replace(/^d'(?=\S)/, '');
-      const common = { kind: kind === 'wake' ? 'alarm' : kind, ...(text !== undefined && { text }) } as const;
+      const common = { kind: kind === 'wake' ? 'alarm' : kind, ...maybe({ text }) } as const;
       const seconds = secondsOf(slots);
       try {
         const { kept, ...alarm } = await alarms.set(
           seconds > 0 ? { ...common, seconds } : { ...common, ...requestOf(slots, kind, now(), zone) },
         );
         const words = seconds > 0 ? say.setIn(alarm.kind, seconds) : say.set(saidOf(alarm, zone));
-        return { say: words, result: { id: alarm.id, next: alarm.next, ...(kept ? {} : { kept }) } };
+        return { say: words, result: { id: alarm.id, next: alarm.next, ...maybe({ kept: kept ? undefined : kept }) } };
       } catch (error) {
         if (!(error instanceof CoreError)) throw error;
         if (error.code === 'QUEUE_FULL') return { say: say.full(known.length) };

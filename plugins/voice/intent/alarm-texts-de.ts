@@ -15,10 +15,22 @@ const DAYS: Readonly<Record<Weekday, string>> = {
 };
 const names = (Object.entries(DAYS) as [Weekday, string][]).map(([day, name]) => [name.toLowerCase(), day] as const);
 
+/** A time on the clock, said in one of these ways. */
+const CLOCK = [
+  '{hour:0..23} [uhr]',
+  '{hour:0..23} uhr [null] {minute:1..59}',
+  '{hour:0..23} {minute:10..59} [uhr]',
+  '{hour:0..23} null {minute:1..9} [uhr]',
+  '{hour:0..23} glatt [uhr]',
+  '{pasts:past} {hour:1..12}',
+  '{to:1..29} [minuten] vor {hour:1..12}',
+  '{minute:1..29} [minuten] nach {hour:1..12}',
+  '{named_times:named}',
+].join('|');
+
 export const GERMAN_ALARMS: AlarmTexts = {
   rules: {
-    clock:
-      '({hour:0..23} [uhr]|{hour:0..23} uhr [null] {minute:1..59}|{hour:0..23} {minute:10..59} [uhr]|{hour:0..23} null {minute:1..9} [uhr]|{hour:0..23} glatt [uhr]|{pasts:past} {hour:1..12}|{to:1..29} [minuten] vor {hour:1..12}|{minute:1..29} [minuten] nach {hour:1..12}|{named_times:named})',
+    clock: `(${CLOCK})`,
     first:
       '([am] {day_names:day} [{parts:part}] (um|auf|für) <clock>|{every:days} (um|auf|für) <clock> [{parts:part}])',
     late: '<clock> [{parts:part}] [([am] {day_names:day}|{every:days})]',

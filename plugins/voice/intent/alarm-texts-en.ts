@@ -15,10 +15,20 @@ const DAYS: Readonly<Record<Weekday, string>> = {
 };
 const names = (Object.entries(DAYS) as [Weekday, string][]).map(([day, name]) => [name.toLowerCase(), day] as const);
 
+/** A time on the clock, said in one of these ways. */
+const CLOCK = [
+  "{hour:0..23} [o'clock]",
+  '{hour:0..23} {minute:10..59}',
+  '{hour:0..23} oh {minute:1..9}',
+  '{pasts:past} {hour:1..12}',
+  '{to:1..29} [minutes] to {hour:1..12}',
+  '{minute:1..29} [minutes] past {hour:1..12}',
+  '{named_times:named}',
+].join('|');
+
 export const ENGLISH_ALARMS: AlarmTexts = {
   rules: {
-    clock:
-      "({hour:0..23} [o'clock]|{hour:0..23} {minute:10..59}|{hour:0..23} oh {minute:1..9}|{pasts:past} {hour:1..12}|{to:1..29} [minutes] to {hour:1..12}|{minute:1..29} [minutes] past {hour:1..12}|{named_times:named})",
+    clock: `(${CLOCK})`,
     first:
       '([on] {day_names:day} {day_parts:part} (at|for|by) <clock>|([on] {day_names:day}|{every:days}) (at|for|by) <clock> [{parts:part}])',
     late: '(<clock> [{parts:part}] [([on] {day_names:day}|{every:days})]|<clock> [on] {day_names:day} {day_parts:part})',

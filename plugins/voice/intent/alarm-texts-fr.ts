@@ -15,10 +15,20 @@ const DAYS: Readonly<Record<Weekday, string>> = {
 };
 const names = (Object.entries(DAYS) as [Weekday, string][]).map(([day, name]) => [name, day] as const);
 
+/** A time on the clock, said in one of these ways. */
+const CLOCK = [
+  '{hour:0..23} heure[s] [(pile|[zéro] {minute:1..59})]',
+  '{hour:0..23} pile',
+  '{hour:0..23} zéro {minute:1..9}',
+  '{hour:0..23} {minute:10..59}',
+  '{hour:0..23} heure[s] {pasts:past}',
+  '{hour:1..23} heure[s] moins {to:1..29}',
+  '{named_times:named}',
+].join('|');
+
 export const FRENCH_ALARMS: AlarmTexts = {
   rules: {
-    clock:
-      '({hour:0..23} heure[s] [(pile|[zéro] {minute:1..59})]|{hour:0..23} pile|{hour:0..23} zéro {minute:1..9}|{hour:0..23} {minute:10..59}|{hour:0..23} heure[s] {pasts:past}|{hour:1..23} heure[s] moins {to:1..29}|{named_times:named})',
+    clock: `(${CLOCK})`,
     first:
       '({day_names:day} [{day_parts:part}] (à|pour) <clock>|{day_names:day} (à|pour) <clock> {parts:part}|{every:days} (à|pour) <clock> [{parts:part}])',
     late: '(<clock> [{parts:part}] [({day_names:day}|{every:days})]|<clock> {day_names:day} {day_parts:part})',

@@ -108,7 +108,7 @@ export function intentOperations(parts: IntentParts): readonly Operation<never, 
     name: 'intents.try',
     summary: 'Tell why a text means what it means: its nearest readings, and what bars each of them',
     description:
-      'Nothing is done. `distance` counts words by which the text differs from a sentence, `margin` those by which the next intent is further away.',
+      'Nothing is done. `distance` counts words by which the text differs from a sentence, `margin` those by which the next intent is off.',
     params: exactly(
       {
         text: { type: 'string', minLength: 1, maxLength: 500 },

@@ -6,7 +6,7 @@ import type { Spoken } from './library.ts';
 
 export interface Lead {
   readonly word: string;
-  /** Of 10 ms. */
+  /** Frames of 10 ms. */
   readonly frames: number;
   /** How well each of them fits the word, and by how much better than any sounds. */
   readonly fit: number;

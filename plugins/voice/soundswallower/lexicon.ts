@@ -80,7 +80,7 @@ export class Lexicon {
     return found;
   }
 
-  /** Of a word that the dictionary does not have, the likeliest first. */
+  /** Pronunciations of a word that the dictionary does not have, the likeliest first. */
   #guesses(word: string): readonly string[] {
     const guesses = [this.#compound(word), this.#parts(word)].filter((guess) => guess !== undefined);
     return [...new Set(guesses)];

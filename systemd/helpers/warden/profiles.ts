@@ -7,7 +7,8 @@ const PARSER = '/sbin/apparmor_parser';
 const KERNEL = '/sys/kernel/security/apparmor';
 
 /**
- * AppArmor profiles of guests. The warden compiles them, which takes no power; `<service>-profile@.service` loads one before its guest starts (docs/adr/0196).
+ * AppArmor profiles of guests. The warden compiles them, which takes no power; `<service>-profile@.service` loads one
+ * before its guest starts (docs/adr/0196).
  */
 export class Profiles {
   readonly #folder: string;

@@ -250,7 +250,7 @@ suite('clocks, zones and restarts', () => {
     );
   });
 
-  test('what rings when the power goes rings again, and a snooze goes on', async () => {
+  test('an alarm that rings when the power goes rings again, and a snooze goes on', async () => {
     await using first = await start();
     await first.run('alarms.set', { time: '07:00' });
     await first.clock.advance(HOUR + 5_000);

@@ -20,7 +20,7 @@ const context = {
       ],
     },
   },
-  rules: { polite: '[please]', light: '(light|lamp)[s]', loop: 'a <loop>', bad: 'a (b' },
+  rules: { polite: '[please]', light: '(light|lamp)[s]', loop: 'a <loop>', område: 'inne|ute', bad: 'a (b' },
 } as const;
 const said = (template: string) => sentencesOf(buildSentence(template, context).node).sort();
 
@@ -58,6 +58,9 @@ suite('sentence templates', () => {
     ['  spaces\t everywhere ', ['spaces everywhere']],
     ['((a))', ['a']],
     ['a [b [c]]', ['a', 'a b', 'a b c']],
+    ['lights on|lights off', ['lights off', 'lights on']],
+    ['go <område>', ['go inne', 'go ute']],
+    ['go {väderstreck:norr|söder}', ['go norr', 'go söder']],
   ];
   for (const [template, sentences] of forms)
     test(`${template} is ${sentences.length} sentences`, () => assert.deepEqual(said(template), sentences));
@@ -67,7 +70,7 @@ suite('sentence templates', () => {
     ['turn [on', 9, /expected "\]" for the "\[" at 6, found the end/],
     ['turn (on]', 9, /expected "\)", found "\]"/],
     ['turn on)', 8, /expected a word, found "\)"/],
-    ['a | b', 3, /"\|" stands only within/],
+    ['a ; b', 3, /";" stands only within \( \)/],
     ['(a|b;c)', 5, /expected "\|", found ";": one group has one of them/],
     ['[a;b]', 3, /";" stands only within \( \)/],
     ['go {room', 9, /expected "\}" for the "\{" at 4, found the end/],

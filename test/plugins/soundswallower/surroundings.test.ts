@@ -44,7 +44,7 @@ describe('rooms and noises', () => {
       assert.ok(Math.abs(sum - 1) < 1e-3, `an energy of ${sum}`);
     });
 
-  it('keep what is said where it was, and let it fade', () => {
+  it('keep speech where it was, and let it fade', () => {
     const click = new Int16Array(CAPTURE_RATE / 2);
     click[100] = 20_000;
     const heard = inRoom(click, roomOf({ rt60: 0.3, distance: 1 }));

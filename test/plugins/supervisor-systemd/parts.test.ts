@@ -14,7 +14,6 @@ import type { ProcessOwner } from '@device-core/plugin-api/inside/services/proce
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Credentials } from '../../../plugins/apps/supervisor-systemd/credentials.ts';
-import { enforcementOf } from '../../../plugins/apps/supervisor-systemd/enforcement.ts';
 import { type GuestJournal, GuestOutput } from '../../../plugins/apps/supervisor-systemd/guest-output.ts';
 import { journalLine } from '../../../plugins/apps/supervisor-systemd/journal-line.ts';
 import { loadSocketNames } from '../../../plugins/apps/supervisor-systemd/native.ts';
@@ -33,22 +32,6 @@ after(leakCheck());
 const folder = mkdtempSync(join(tmpdir(), 'sys-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 const OOM = { signal: 'SIGKILL', cause: 'memory', reason: 'it took too much memory, and its budget is 96 MB' };
-describe('profiles of AppArmor', () => {
-  const here = (path: string) => ({ [path]: `${path} is missing` });
-
-  test('are enforced where the kernel and the parser are there', () => {
-    const { enforced, reasons } = enforcementOf(undefined, here('/'));
-    assert.equal(enforced.mac, 'kernel');
-    assert.equal(reasons.mac, undefined);
-  });
-
-  test('are not without one of them, and the report names it', () => {
-    const { enforced, reasons } = enforcementOf(undefined, { ...here('/'), ...here('/nowhere/at/all') });
-    assert.equal(enforced.mac, 'none');
-    assert.equal(reasons.mac, '/nowhere/at/all is missing');
-  });
-});
-
 describe('a unit that ended', () => {
   const ENDS: readonly [
     why: string,

@@ -1,4 +1,7 @@
-/** A timer that rings: how long it was, since when it rings, and one large button that ends it. An alarm has the time, its text and Snooze. */
+/**
+ * A timer that rings: how long it was, since when it rings, and one large button that ends it. An alarm has the time,
+ * its text and Snooze.
+ */
 
 import type { Layout, Scene, SceneNode } from '@device-core/plugin-api/scene';
 import { GRID, ground, literal, PANEL_UNITS, target } from '@device-core/plugin-api/scene';

@@ -10,7 +10,7 @@ export interface Strings {
     readonly none: string;
     readonly stop: string;
     readonly stopLabel: (length: string) => string;
-    /** Of an alarm. */
+    /** Words of an alarm. */
     readonly remove: string;
     readonly removeLabel: (alarm: string) => string;
     readonly daily: string;

@@ -36,7 +36,7 @@ const PIECE_S = 50;
 /** `devicectl voice bench` */
 export const program = defineProgram<Args>({
   description:
-    'The commands are carried out: use a simulator, not a device in use. The folder holds labels.json, or a text file beside each WAV file.',
+    'The commands are carried out: use a simulator. The folder holds labels.json, or a text file beside each WAV file.',
   params: {
     type: 'object',
     required: ['folder'],

@@ -73,7 +73,7 @@ export const program = defineProgram<Args>({
     await out.line(`wake: [{ phrase: ${cell(phrase)}, threshold: ${chosen.threshold} }]`);
     if (chosen.falseCalls.high > falsePerHour)
       await out.line(
-        `${(60 * chosen.falseCalls.hours).toFixed(1)} minutes without the phrase do not show that it stays below ${falsePerHour} an hour: record more`,
+        `${(60 * chosen.falseCalls.hours).toFixed(1)} minutes without the phrase do not show less than ${falsePerHour} an hour: record more`,
       );
   },
 });
