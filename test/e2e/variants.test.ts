@@ -32,6 +32,9 @@ function troubles({ err }: CoreProcess): readonly string[] {
     );
 }
 
+/** A board's own buses are not on this machine, and each is named. */
+const isFaultHere = (line: string): boolean => !/^warning: host-\w+: .*: there is no such device node$/.test(line);
+
 describe('the variants', () => {
   for (const { file, sku } of variants)
     test(`${sku.id} starts whole, is well and stops`, { skip: 'port-spidev' in sku.plugins && noSpidev }, async () => {
@@ -55,9 +58,9 @@ describe('the variants', () => {
         body.plugins.filter(({ state }: { state: string }) => state !== 'active'),
         [],
       );
-      assert.deepEqual(troubles(core), []);
+      assert.deepEqual(troubles(core).filter(isFaultHere), []);
       assert.equal(await core.stop(), 0);
-      assert.deepEqual(troubles(core), []);
+      assert.deepEqual(troubles(core).filter(isFaultHere), []);
     });
 
   test('there are at least simulator, device, headless-io and safe-mode, and a family of four products', () => {

@@ -6,10 +6,7 @@ import { textOf, write } from './unit-files.ts';
 const PARSER = '/sbin/apparmor_parser';
 const KERNEL = '/sys/kernel/security/apparmor';
 
-/**
- * AppArmor profiles of guests. The warden compiles them, which takes no power; `<service>-profile@.service` loads one
- * before its guest starts (docs/adr/0196).
- */
+/** AppArmor profiles of guests: compiled here, which takes no power, and loaded by `<service>-profile@.service` (ADR 0196). */
 export class Profiles {
   readonly #folder: string;
 

@@ -155,7 +155,7 @@ const SEALED: readonly Case[] = [
   [
     'a changed salt',
     async () => flipped(await made(), 'age-encryption.org/v1\n-> scrypt '.length),
-    /passphrase is another/,
+    /passphrase is another|its header is none/,
   ],
   ['a changed mark of the header', async () => flipped(await made(), (await made()).indexOf('\n--- ') + 6), BROKEN],
   ['a changed byte of a file', async () => flipped(await made(), 300_000), BROKEN],

@@ -31,7 +31,7 @@ describe('logs of a name that nothing knows', () => {
     [
       '--plugin sip',
       1,
-      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin sip, and the log .*; did you mean spi\?\n {2}see: /,
+      /^devicectl: PLUGIN_NOT_FOUND: there is no plugin sip, and the log .*; did you mean (spi|mcp)\?\n {2}see: /,
     ],
     ['-f --plugin sip', 1, /^devicectl: PLUGIN_NOT_FOUND: /],
     ['--app agendas', 1, /^devicectl: APP_NOT_FOUND: there is no app agendas, .*; did you mean agenda\?\n {2}see: /],

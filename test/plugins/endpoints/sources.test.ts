@@ -99,6 +99,7 @@ async function ofTheHost(): Promise<SourceUnderTest> {
   });
   own.scope.use('bus', bus);
   await bus.start();
+  await clock.advance(1);
   const unplug = async (reason: string) => {
     gate.absent = reason;
     gate.ears?.gone(reason);

@@ -112,7 +112,7 @@ suite('devicectl voice tune', () => {
     const { text, asked, svg } = await tuned({});
     assert.match(text, /^0\.80: 0\.0 % .*: proposed$/m);
     assert.match(text, /^wake: \[\{ phrase: hey device, threshold: 0\.8 \}\]$/m);
-    assert.match(text, /^0\.0 minutes without the phrase do not show that it stays below 0 an hour: record more$/m);
+    assert.match(text, /^0\.0 minutes without the phrase do not show less than 0 an hour: record more$/m);
     assert.deepEqual(
       asked.map((body) => (body as { phrases: string[] }).phrases),
       [['hey device'], ['hey device']],
@@ -127,8 +127,8 @@ suite('devicectl voice tune', () => {
   });
 
   test('names the folder or file that it cannot use', async () => {
-    await assert.rejects(tuned({ positive: '/nowhere' }), /cannot read \/nowhere: ENOENT/);
-    await assert.rejects(tuned({ svg: '/nowhere/x.svg' }), /cannot write \/nowhere\/x\.svg: ENOENT/);
+    await assert.rejects(tuned({ positive: '/nowhere/at/all' }), /cannot read \/nowhere\/at\/all: ENOENT/);
+    await assert.rejects(tuned({ svg: '/nowhere/at/all/x.svg' }), /cannot write \/nowhere\/at\/all\/x\.svg: ENOENT/);
     await assert.rejects(tuned({ files: 0 }), /it has 1 recordings, at most 0 are taken/);
   });
 });
