@@ -98,6 +98,7 @@ test('a plugin written outside the tree against the packed file type-checks, tes
     'own-range',
     'redact',
     'sandbox',
+    'schema-reader',
     'schema-words',
     'services',
     'sku-family',

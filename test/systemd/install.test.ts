@@ -169,6 +169,8 @@ describe('openings of a SKU', () => {
     assert.deepEqual(made.code, [
       '/var/lib/device/app-store',
       '/var/lib/device/apps',
+      '/var/lib/device/plugins',
+      '/usr/lib/device/plugins',
       '/usr/lib/device/apps',
       '/srv/apps',
     ]);
