@@ -28,6 +28,9 @@ export const TIMER_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   ),
   'alarms.change': { method: 'PUT', path: '/alarms/none', body: { on: true }, wrongMethod: 'GET', ...admin },
   'alarms.cancel': { method: 'DELETE', path: '/alarms/none', wrongMethod: 'POST', ...admin },
-  'alarms.snooze': post('/alarms/snooze', {}, [['no time', { seconds: 0 }, 400, 'PARAMS_INVALID']], admin),
-  'alarms.dismiss': post('/alarms/dismiss', {}, [], admin),
+  'alarms.snooze': post('/alarms/snooze', {}, [['no time', { seconds: 0 }, 400, 'PARAMS_INVALID']], {
+    ...admin,
+    wrongMethod: 'GET',
+  }),
+  'alarms.dismiss': post('/alarms/dismiss', {}, [], { ...admin, wrongMethod: 'GET' }),
 };
