@@ -28,6 +28,21 @@ export interface PioMachineConfig {
   readonly shiftctrl?: number;
 }
 
+export interface PioLoaded {
+  readonly slot: number;
+  readonly origin: number;
+}
+
+/** What a text says of its machine; for configure(). */
+export interface PioRegisters {
+  /** Wrap and the kind of side set. */
+  readonly execctrl: number;
+  /** Number of lines that are set beside an instruction. Pins and their counts are to be added. */
+  readonly pinctrl: number;
+  /** Public names: labels in instructions from the begin of the program, and defined values. */
+  readonly names: Readonly<Record<string, number>>;
+}
+
 interface Options {
   readonly signal?: AbortSignal;
   readonly deadline?: number;
@@ -44,12 +59,12 @@ export interface Pio {
   register(handle: PioHandle, owner: string): AsyncDisposable;
   handles(): Promise<readonly PioHandleInfo[]>;
   /** At most 32 instructions of 16 bits; `origin` if the program must lie at one place. */
-  load(
-    handle: string,
-    program: readonly number[],
-    origin?: number,
-    options?: Options,
-  ): Promise<{ readonly slot: number; readonly origin: number }>;
+  load(handle: string, program: readonly number[], origin?: number, options?: Options): Promise<PioLoaded>;
+  /**
+   * The same from text in the notation of the RP2040's data sheet, section 3.3: one program, 16,384 characters at most.
+   * An `.origin` of the text counts where none is given. PARAMS_INVALID names the line.
+   */
+  loadSource(handle: string, source: string, origin?: number, options?: Options): Promise<PioLoaded & PioRegisters>;
   configure(handle: string, config: PioMachineConfig, options?: Options): Promise<void>;
   enable(handle: string, enabled: boolean, options?: Options): Promise<void>;
   /** Resolves when the last word is in the FIFO. */
@@ -58,4 +73,4 @@ export interface Pio {
   onInterrupt(handle: string, listener: (flags: number) => void): Disposable;
 }
 
-export const pio = serviceRef<Pio>('pio', '1.0.0', 'powerful', 'runs programs of the pins');
+export const pio = serviceRef<Pio>('pio', '1.1.0', 'powerful', 'runs programs of the pins');

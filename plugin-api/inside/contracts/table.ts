@@ -67,7 +67,7 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   'panel': { version: '1.0.0', access: 'powerful', does: "draws over everything and sees the whole screen", members: ['info', 'present', 'power', 'brightness', 'onChange'],
     gives: { onChange: 'dispose' } },
   'panel-answers': { version: '1.0.0', access: 'tree', members: ['answer'] },
-  'pio': { version: '1.0.0', access: 'powerful', does: "runs programs of the pins", members: ['register', 'handles', 'load', 'configure', 'enable', 'write', 'read', 'onInterrupt'],
+  'pio': { version: '1.1.0', access: 'powerful', does: "runs programs of the pins", members: ['register', 'handles', 'load', 'loadSource', 'configure', 'enable', 'write', 'read', 'onInterrupt'],
     gives: { register: 'dispose', onInterrupt: 'dispose' } },
   'plugin-manager': { version: '1.2.0', access: 'tree', members: ['list', 'restart', 'disable', 'enable', 'release', 'apply', 'settings', 'usage', 'uses', 'eventLoop', 'load', 'sample'] },
   'plugin-units': { version: '1.0.0', access: 'tree', members: ['start', 'ended', 'stop', 'list'] },

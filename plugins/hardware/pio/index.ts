@@ -45,6 +45,7 @@ export const plugin = definePlugin<{ operations: typeof operations }, Settings>(
       handles: async () =>
         table.rows.map((row) => ({ ...row.handle, owner: row.owner, interrupts: machines.interruptsOf(row) })),
       load: (name, program, origin, options) => machines.load(name, program, origin, options),
+      loadSource: (name, source, origin, options) => machines.loadSource(name, source, origin, options),
       configure: (name, config, options) => machines.configure(name, config, options),
       enable: (name, enabled, options) => machines.enable(name, enabled, options),
       write: (name, words, width, options) => machines.write(name, words, width, options),

@@ -9,7 +9,8 @@ import {
 } from '@device-core/plugin-api/buses';
 import type { Listeners } from '@device-core/plugin-api/operation-kit';
 import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
-import type { Pio, PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
+import type { Pio, PioHandle, PioLoaded, PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
+import { assemble } from './assembler/index.ts';
 import { configureBody, enableBody, IRQ_EVENT, loadBody, OP, readBody, wordsIn, writeBody } from './messages.ts';
 
 const CONFIGURE_MS = 1_000;
@@ -32,13 +33,23 @@ export class Machines implements Omit<Pio, 'register' | 'handles' | 'onInterrupt
     return this.#interrupts.get(row) ?? 0;
   }
 
-  async load(name: string, program: readonly number[], origin?: number, options: BusCallOptions = {}) {
+  async load(
+    name: string,
+    program: readonly number[],
+    origin?: number,
+    options: BusCallOptions = {},
+  ): Promise<PioLoaded> {
     const row = this.#table.find(name);
     const body = loadBody(program, origin);
     const answer = await this.#user.request(row, { ...options, op: OP.load, body, deadlineMs: CONFIGURE_MS });
     const [slot, at] = answer;
     if (slot === undefined || at === undefined) throw answeredTooLittle(name);
     return { slot, origin: at };
+  }
+
+  async loadSource(name: string, source: string, origin?: number, options: BusCallOptions = {}) {
+    const { program, execctrl, pinctrl, names, ...text } = assemble(source);
+    return { ...(await this.load(name, program, origin ?? text.origin, options)), execctrl, pinctrl, names };
   }
 
   async configure(name: string, config: PioMachineConfig, options: BusCallOptions = {}): Promise<void> {

@@ -1,8 +1,9 @@
-import type { Capabilities } from '@device-core/plugin-api';
+import { type Capabilities, CoreError } from '@device-core/plugin-api';
 import { BUS_ERRORS, HANDLE_NAME, type HandleTable, handlesOperation } from '@device-core/plugin-api/buses';
 import { exactly, type PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { JsonSchema, Operation } from '@device-core/plugin-api/services/operations';
 import type { PioHandle, PioMachineConfig, PioWidth } from '@device-core/plugin-api/services/pio';
+import { MAX_SOURCE } from './assembler/index.ts';
 import type { Machines } from './machines.ts';
 import { MAX_BYTES, MAX_INSTRUCTIONS } from './messages.ts';
 
@@ -17,6 +18,12 @@ interface Named {
   readonly handle: string;
 }
 
+interface Program {
+  readonly program?: readonly number[];
+  readonly source?: string;
+  readonly origin?: number;
+}
+
 const WORD: JsonSchema = { type: 'integer', minimum: 0, maximum: 0xffff_ffff };
 const WIDTH: JsonSchema = { type: 'integer', enum: [1, 2, 4], default: 4, description: 'Bytes of a word.' };
 const COUNT: JsonSchema = { type: 'integer', minimum: 1, maximum: MAX_BYTES };
@@ -26,13 +33,18 @@ export function pioOperations(options: OperationOptions): readonly Operation<nev
   const row = <P extends Named, R>(
     verb: string,
     summary: string,
-    schemas: { readonly params: JsonSchema; readonly required?: readonly string[]; readonly result?: JsonSchema },
+    schemas: {
+      readonly params: JsonSchema;
+      readonly required?: readonly string[];
+      readonly result?: JsonSchema;
+      readonly always?: readonly string[];
+    },
     run: (params: P, call: { readonly signal: AbortSignal; readonly deadline: number }) => Promise<R>,
   ): Operation<P, R> => ({
     name: `pio.${verb}`,
     summary,
     params: exactly({ handle: HANDLE_NAME, ...schemas.params }, ['handle', ...(schemas.required ?? [])]),
-    result: exactly(schemas.result ?? {}),
+    result: exactly(schemas.result ?? {}, schemas.always),
     capability: 'bridges.pio:{handle}',
     rest: { method: 'POST', path: `/PIO_${verb}` },
     errors: BUS_ERRORS,
@@ -51,13 +63,34 @@ export function pioOperations(options: OperationOptions): readonly Operation<nev
             maxItems: MAX_INSTRUCTIONS,
             items: { type: 'integer', minimum: 0, maximum: 0xffff },
           },
+          source: {
+            type: 'string',
+            minLength: 1,
+            maxLength: MAX_SOURCE,
+            description: 'The program as text of the data sheet of the RP2040, in place of program.',
+          },
           origin: { type: 'integer', minimum: 0, maximum: 31, description: 'Where it must lie; anywhere if absent.' },
         },
-        required: ['program'],
-        result: { slot: { type: 'integer' }, origin: { type: 'integer' } },
+        result: {
+          slot: { type: 'integer' },
+          origin: { type: 'integer' },
+          execctrl: { ...WORD, description: 'Of a source: wrap and side set, for pio.configure.' },
+          pinctrl: { ...WORD, description: 'Of a source: lines of the side set, for pio.configure, beside the pins.' },
+          names: {
+            type: 'object',
+            additionalProperties: { type: 'integer' },
+            description: 'Of a source: public names.',
+          },
+        },
+        always: ['slot', 'origin'],
       },
-      ({ handle, program, origin }: Named & { program: readonly number[]; origin?: number }, call) =>
-        machines.load(handle, program, origin, call),
+      ({ handle, program, source, origin }: Named & Program, call) => {
+        if ((program === undefined) === (source === undefined))
+          throw new CoreError('PARAMS_INVALID', { where: 'program', reason: 'either program or source is needed' });
+        return program
+          ? machines.load(handle, program, origin, call)
+          : machines.loadSource(handle, source!, origin, call);
+      },
     ),
     row(
       'configure',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { pio } from '@device-core/plugin-api/services/pio';
+import { type PioLoaded, type PioRegisters, pio } from '@device-core/plugin-api/services/pio';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { APP, eventually, startBuses } from '../../fixtures/bus-core.ts';
 
@@ -64,6 +64,38 @@ describe('pio', () => {
     assert.deepEqual(await device.call('pio.read', { handle: 'b', count: 1, width: 1 }), { words: [0xed] });
   });
 
+  it('runs a program that is text, with side set, wrap and labels', async () => {
+    await using device = await start();
+    const source = `
+      .program mirror ; a bit of each word drives the line
+      .define public BITS 1
+      .side_set 1 opt
+          nop side 0          // runs once
+      .wrap_target
+      public again:
+          pull
+          out x, BITS
+          jmp !x, low /* a comma is allowed */
+          jmp again side 1
+      low:
+          nop side 0 [3]
+      .wrap
+      % c-sdk { $ code of another language %}`;
+    const loaded = await device.call<PioLoaded & PioRegisters>('pio.load', { handle: 'a', source });
+    assert.deepEqual(loaded.names, { BITS: 1, again: 1 });
+    const { slot, execctrl, pinctrl } = loaded;
+    await device.call('pio.configure', { handle: 'a', slot, execctrl, pinctrl });
+    await device.call('pio.enable', { handle: 'a', enabled: true });
+    for (const word of [1, 0, 1, 1, 0]) {
+      await device.call('pio.write', { handle: 'a', words: [word] });
+      await eventually(`level ${word}`, async () =>
+        (await device.call<{ value: number }>('gpio.read', { handle: 'in' })).value === word ? true : undefined,
+      );
+    }
+    const same = await device.core.service(pio).loadSource('b', '.origin 2\nset x, 1');
+    assert.equal(same.origin, 2);
+  });
+
   it('tells of interrupts', async () => {
     await using device = await start();
     const heard: number[] = [];
@@ -86,6 +118,9 @@ describe('pio', () => {
     const REFUSED = [
       ['pio.load', { handle: 'a', program: [] }, 'PARAMS_INVALID', /program/],
       ['pio.load', { handle: 'a', program: [0x1_0000] }, 'PARAMS_INVALID', /program/],
+      ['pio.load', { handle: 'a' }, 'PARAMS_INVALID', /either program or source/],
+      ['pio.load', { handle: 'a', program: OUT, source: 'nop' }, 'PARAMS_INVALID', /either program or source/],
+      ['pio.load', { handle: 'a', source: 'nop\nset x, 32' }, 'PARAMS_INVALID', /line 2: the value 32/],
       ['pio.load', { handle: 'a', program: OUT, origin: 30 }, 'TRANSFER_FAILED', /NO_MEMORY/],
       ['pio.configure', { handle: 'a', slot: 9 }, 'TRANSFER_FAILED', /INVALID/],
       ['pio.write', { handle: 'a', words: [256], width: 1 }, 'PARAMS_INVALID', /does not fit into 1 bytes/],
