@@ -33,7 +33,7 @@ export interface PioLoaded {
   readonly origin: number;
 }
 
-/** What a text says of its machine; for configure(). */
+/** Registers as a text asks for them; for configure(). */
 export interface PioRegisters {
   /** Wrap and the kind of side set. */
   readonly execctrl: number;
