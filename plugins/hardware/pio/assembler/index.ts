@@ -26,11 +26,6 @@ export interface Assembled {
   readonly names: Readonly<Record<string, number>>;
 }
 
-interface Statement {
-  readonly line: Line;
-  readonly address: number;
-}
-
 /** Throws PARAMS_INVALID that names the line. */
 export function assemble(source: string): Assembled {
   if (source.length > MAX_SOURCE)
@@ -43,7 +38,7 @@ export function assemble(source: string): Assembled {
 class Assembler {
   readonly #names = new Map<string, number>();
   readonly #public = new Set<string>();
-  readonly #statements: Statement[] = [];
+  readonly #statements: Line[] = [];
   readonly #find = (name: string): number | undefined => this.#names.get(name);
   #program: string | undefined;
   #origin: number | undefined;
@@ -61,16 +56,21 @@ class Assembler {
     }
     const words = line.words.slice(this.#label(line));
     if (words.length === 0) return;
-    const address = this.#statements.length;
-    if (address >= MAX_INSTRUCTIONS) reader.fault(`it is one more than ${MAX_INSTRUCTIONS} instructions`);
-    this.#statements.push({ line: { ...line, words }, address });
+    if (this.#statements.length >= MAX_INSTRUCTIONS)
+      reader.fault(`it is one more than ${MAX_INSTRUCTIONS} instructions`);
+    this.#statements.push({ ...line, words });
   }
 
   /** Second pass: all names are known. */
   result(): Assembled {
-    const program = this.#statements.map(({ line, address }) => this.#encode(new Reader(line, this.#find), address));
+    const program = this.#statements.map((line) => this.#encode(new Reader(line, this.#find)));
     if (program.length === 0)
       throw new CoreError('PARAMS_INVALID', { where: 'source', reason: 'it has no instruction' });
+    if (this.#bottom >= program.length)
+      throw new CoreError('PARAMS_INVALID', {
+        where: 'source',
+        reason: '.wrap_target stands behind the last instruction',
+      });
     const { bits, optional, directions } = this.#side;
     const flags = (optional ? 1 << SIDE_ENABLED : 0) | (directions ? 1 << SIDE_PINDIR : 0);
     const top = this.#top ?? program.length - 1;
@@ -134,7 +134,7 @@ class Assembler {
     if (open) this.#public.add(name);
   }
 
-  #encode(reader: Reader, address: number): number {
+  #encode(reader: Reader): number {
     const name = reader.take().toLowerCase();
     if (name === '.word') {
       const word = reader.number('word', 0, 0xffff);
@@ -145,7 +145,6 @@ class Assembler {
     if (!encode) reader.fault(`"${name}" is no instruction`);
     const word = encode(reader) | (this.#beside(reader) << 8);
     if (!reader.over) reader.fault(`"${reader.next}" is too much`);
-    if (this.#bottom >= this.#statements.length) reader.fault(`.wrap_target stands behind instruction ${address}`);
     return word;
   }
 
