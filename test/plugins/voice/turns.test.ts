@@ -146,6 +146,96 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
     assert.deepEqual([second!.source, second!.outcome], ['follow-up', 'answered']);
   });
 
+  /** The engine's doubt, its second opinion, the question, the answer to it, and what is done then. */
+  const doubts: readonly (readonly [
+    title: string,
+    doubt: { readonly close?: string; readonly doubtful?: boolean; readonly again?: string },
+    question: string | undefined,
+    answer: string,
+    /** Undefined: the answer is none. */
+    ran: readonly string[] | undefined,
+  ])[] = [
+    [
+      'the first of two',
+      { close: 'timer for fifty minutes' },
+      'Did you mean fifteen minutes, or fifty minutes?',
+      'the-first',
+      ['timer for fifteen minutes'],
+    ],
+    [
+      'the second by its first word',
+      { close: 'timer for fifty minutes' },
+      'Did you mean fifteen minutes, or fifty minutes?',
+      'fifty',
+      ['timer for fifty minutes'],
+    ],
+    ['neither', { close: 'timer for fifty minutes' }, 'Did you mean fifteen minutes, or fifty minutes?', 'no', []],
+    [
+      'yes is no choice of two',
+      { close: 'timer for fifty minutes' },
+      'Did you mean fifteen minutes, or fifty minutes?',
+      'yes',
+      undefined,
+    ],
+    [
+      'a value in doubt',
+      { doubtful: true },
+      'Did you mean timer for fifteen minutes?',
+      'yes',
+      ['timer for fifteen minutes'],
+    ],
+    ['a value in doubt, and no', { doubtful: true }, 'Did you mean timer for fifteen minutes?', 'no', []],
+    [
+      'another opinion',
+      { again: 'timer for fifty minutes' },
+      'Did you mean fifteen minutes, or fifty minutes?',
+      'fifty',
+      ['timer for fifty minutes'],
+    ],
+    [
+      'no second opinion',
+      { again: '' },
+      'Did you mean timer for fifteen minutes?',
+      'yes',
+      ['timer for fifteen minutes'],
+    ],
+    ['the same opinion', { again: 'timer for fifteen minutes' }, undefined, '', ['timer for fifteen minutes']],
+  ];
+  for (const [title, { again, ...doubt }, question, answer, ran] of doubts)
+    it(`never guesses: ${title}`, async () => {
+      const timers = { 'timer for fifteen minutes': async () => ({}), 'timer for fifty minutes': async () => ({}) };
+      const { host, engines, sound, over, known } = await start({}, timers);
+      await using _host = host;
+      engines.stt.local.hearsAgain = again !== undefined;
+      engines.stt.local.hears = (text, second) =>
+        text.startsWith('timer') ? { text: second ? again! : text, ...doubt } : { text };
+      sound.say('_ hey-computer timer for fifteen minutes _ _ _ _ _ _');
+      if (question !== undefined) {
+        await eventually('the question', () => sound.played.length > 0);
+        await pace(120); // the person thinks
+        sound.say(`${answer} _ _ _ _ _ _`);
+      }
+      const [last, first = last] = await over(question === undefined ? 1 : 2);
+      const { plan, close, said } = first!;
+      assert.deepEqual(
+        [said, close],
+        [question, question === undefined ? undefined : (doubt.close ?? (again || undefined))],
+      );
+      assert.equal(plan === undefined, question !== undefined);
+      assert.deepEqual([last!.outcome, known.ran], [ran ? 'answered' : 'refused', ran ?? []]);
+    });
+
+  it('asks for no second opinion on what may be done twice', async () => {
+    const { host, engines, sound, over, known } = await start();
+    await using _host = host;
+    known.idempotent = ['next'];
+    engines.stt.local.hearsAgain = true;
+    engines.stt.local.hears = (text, again) => ({ text: again ? 'quiet' : text });
+    sound.say('_ hey-computer next _ _ _ _ _ _');
+    const [turn] = await over();
+    assert.deepEqual([turn!.outcome, known.ran], ['answered', ['next']]);
+  });
+
   it('lets an app ask back without a wake phrase', async () => {
     const { host, sound, over, service } = await start();
     await using _host = host;

@@ -1,0 +1,89 @@
+/** A question back to the person, and the sentences that answer it: they are there until the next turn, or a while. */
+import { type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import type { IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
+import { questionTexts } from './question-texts.ts';
+
+export interface QuestionParts {
+  readonly scope: Scope;
+  readonly log: Logger;
+  readonly language: string;
+  /** With `{a}` and `{b}`; undefined: in the words of the language. */
+  readonly which: string | undefined;
+  /** Throws SERVICE_MISSING. */
+  readonly intents: () => Intents;
+}
+
+const OWNER = 'plugin.voice';
+/** Milliseconds for which an answer is one. */
+const OPEN_MS = 30_000;
+
+export class Questions {
+  readonly #parts: QuestionParts;
+  #open = new AsyncDisposableStack();
+  #over: Disposable | undefined;
+
+  constructor(parts: QuestionParts) {
+    this.#parts = parts;
+  }
+
+  /** One reading is to be confirmed, two are to be chosen from. Resolves with the words of the question. */
+  async ask(readings: readonly IntentPlan[]): Promise<string> {
+    const { scope, language, which } = this.#parts;
+    const [a, b] = readings;
+    if (!a) throw new TypeError('a question needs a reading');
+    await this.close();
+    const texts = questionTexts(language);
+    const [first, second] = apart(a, b);
+    if (b) {
+      this.#answer('first', [...texts.first, ...sentencesOf(first, a)], a);
+      this.#answer('second', [...texts.second, ...sentencesOf(second, b)], b);
+    } else this.#answer('yes', [...texts.yes, ...sentencesOf(first, a)], a);
+    this.#answer('no', texts.no);
+    this.#over = scope.timeout('question of the voice', OPEN_MS, () => void this.close());
+    return (b ? (which ?? texts.which) : texts.whether).replace('{a}', first).replace('{b}', second);
+  }
+
+  /** From now on the answers mean what they meant before. */
+  async close(): Promise<void> {
+    this.#over?.[Symbol.dispose]();
+    this.#over = undefined;
+    const open = this.#open;
+    this.#open = new AsyncDisposableStack();
+    // An intents plugin that has gone has taken them along.
+    await open.disposeAsync().catch((error: unknown) => {
+      this.#parts.log.debug({ reason: reasonOf(error) }, 'the answers to a question were gone already');
+    });
+  }
+
+  #answer(name: string, sentences: readonly string[], plan?: IntentPlan): void {
+    const { intents, language } = this.#parts;
+    const definition = {
+      id: `voice.answer.${name}`,
+      title: plan?.title ?? name,
+      language,
+      sentences: [...new Set(sentences)],
+      // The question was the second opinion.
+      idempotent: true,
+    };
+    const run: Parameters<Intents['add']>[1] = async (asked) => (plan ? intents().run(plan, asked) : {});
+    this.#open.use(intents().add(definition, run, OWNER));
+  }
+}
+
+/** The words by which two readings differ, from the first one on: "ten minutes" and "fifteen minutes". */
+function apart(a: IntentPlan, b: IntentPlan | undefined): readonly [string, string] {
+  if (!b) return [a.text, ''];
+  if (a.text === b.text) return [a.title, b.title];
+  const [one, other] = [a.text.split(' '), b.text.split(' ')];
+  let same = 0;
+  while (one[same] !== undefined && one[same] === other[same]) same++;
+  if (same >= one.length || same >= other.length) return [a.text, b.text];
+  return [one.slice(same).join(' '), other.slice(same).join(' ')];
+}
+
+/** What was read out, its first word ("ten" of "ten minutes"), and the whole sentence, without signs that templates know. */
+function sentencesOf(part: string, { text, title }: IntentPlan): readonly string[] {
+  const plain = (one: string) => (one.toLowerCase().match(/[\p{L}\p{M}\p{N}'-]+/gu) ?? []).join(' ');
+  const whole = part === title ? [] : [plain(text)];
+  return [plain(part), plain(part.split(' ')[0]!), ...whole].filter((one) => one !== '');
+}
