@@ -6,6 +6,8 @@ import { intents } from '@device-core/plugin-api/services/intents';
 import { speech } from '@device-core/plugin-api/services/speech';
 import type { VoiceTurn } from '@device-core/plugin-api/services/voice';
 import { leakCheck } from '@device-core/plugin-api/testing';
+import { compileDefinition } from '../../../plugins/voice/intent/definition.ts';
+import { questionTexts } from '../../../plugins/voice/voice/question-texts.ts';
 import { pace, stays, eventually as until } from '../../fixtures/eventually.ts';
 import { eventually, FakeIntents } from './fakes.ts';
 import { start } from './started.ts';
@@ -223,6 +225,28 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
       );
       assert.equal(plan === undefined, question !== undefined);
       assert.deepEqual([last!.outcome, known.ran], [ran ? 'answered' : 'refused', ran ?? []]);
+    });
+
+  const languages: readonly (readonly [language: string, question: string, no: string])[] = [
+    ['en', 'Did you mean one, or two?', 'no'],
+    ['de-DE', 'Meinten Sie one oder two?', 'nein'],
+    ['fr', 'Vouliez-vous dire one ou two ?', 'non'],
+  ];
+  for (const [language, question, no] of languages)
+    it(`asks in the language of the device, and knows its answers: ${language}`, async () => {
+      const sentences = { 'lamp one': async () => ({}), 'lamp two': async () => ({}) };
+      const { host, engines, sound, over, known } = await start({ language }, sentences);
+      await using _host = host;
+      engines.stt.local.hears = (text) => (text.startsWith('lamp') ? { text, close: 'lamp two' } : { text });
+      sound.say('_ hey-computer lamp one _ _ _ _ _ _');
+      await eventually('the question', () => sound.played.length > 0);
+      await pace(120); // the person thinks
+      sound.say(`${no} _ _ _ _ _ _`);
+      const [last] = await over(2);
+      assert.deepEqual([sound.played, last!.outcome, known.ran], [[question], 'answered', []]);
+      const { which: _, whether: __, ...answers } = questionTexts(language);
+      for (const [name, sentences] of Object.entries(answers))
+        assert.ok(compileDefinition({ id: `voice.${name}`, title: name, language, sentences }));
     });
 
   it('asks for no second opinion on what may be done twice', async () => {
