@@ -119,9 +119,11 @@ export class LocalStage implements Stage {
   /** Other words that a second opinion has on what is not idempotent: empty where it understands nothing. */
   async #opinion({ heard, plan }: Planned, utterance: Utterance, signal: AbortSignal): Promise<string | undefined> {
     if (plan.idempotent) return undefined;
-    const engines = await this.#parts.speech().list('stt');
+    const { scope, speech } = this.#parts;
+    const engines = await speech().list('stt');
     if (!engines.some(({ id, hearsAgain }) => id === heard.engine && hearsAgain)) return undefined;
-    const { text } = await this.#transcribe(utterance, signal, true);
+    const work = () => this.#transcribe(utterance, signal, true);
+    const { text } = await scope.within('the second opinion', this.#settings.ms, work, { signal });
     return text === heard.text ? undefined : text;
   }
 

@@ -206,7 +206,7 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
   for (const [title, { again, ...doubt }, question, answer, ran] of doubts)
     it(`never guesses: ${title}`, async () => {
       const timers = { 'timer for fifteen minutes': async () => ({}), 'timer for fifty minutes': async () => ({}) };
-      const { host, engines, sound, over, known } = await start({}, timers);
+      const { host, engines, sound, over, known, becomes } = await start({}, timers);
       await using _host = host;
       engines.stt.local.hearsAgain = again !== undefined;
       engines.stt.local.hears = (text, second) =>
@@ -214,8 +214,8 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
       sound.say('_ hey-computer timer for fifteen minutes _ _ _ _ _ _');
       if (question !== undefined) {
         await eventually('the question', () => sound.played.length > 0);
-        await pace(120); // the person thinks
-        sound.say(`${answer} _ _ _ _ _ _`);
+        await becomes('listening');
+        sound.say(`_ ${answer} _ _ _ _ _ _`);
       }
       const [last, first = last] = await over(question === undefined ? 1 : 2);
       const { plan, close, said } = first!;
@@ -235,13 +235,13 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
   for (const [language, question, no] of languages)
     it(`asks in the language of the device, and knows its answers: ${language}`, async () => {
       const sentences = { 'lamp one': async () => ({}), 'lamp two': async () => ({}) };
-      const { host, engines, sound, over, known } = await start({ language }, sentences);
+      const { host, engines, sound, over, known, becomes } = await start({ language }, sentences);
       await using _host = host;
       engines.stt.local.hears = (text) => (text.startsWith('lamp') ? { text, close: 'lamp two' } : { text });
       sound.say('_ hey-computer lamp one _ _ _ _ _ _');
       await eventually('the question', () => sound.played.length > 0);
-      await pace(120); // the person thinks
-      sound.say(`${no} _ _ _ _ _ _`);
+      await becomes('listening');
+      sound.say(`_ ${no} _ _ _ _ _ _`);
       const [last] = await over(2);
       assert.deepEqual([sound.played, last!.outcome, known.ran], [[question], 'answered', []]);
       const { which: _, whether: __, ...answers } = questionTexts(language);
