@@ -7,7 +7,7 @@ import { numberWords } from './numbers.ts';
 import type { Node, Slot } from './tree.ts';
 import { baseLanguage, wordsOf } from './words.ts';
 
-/** Where the words of a slot stand. */
+/** Place of the words of a slot. */
 interface Span {
   readonly slot: Slot;
   readonly from: number;

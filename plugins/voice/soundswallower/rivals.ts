@@ -20,7 +20,7 @@ export interface Place {
   readonly from: number;
   readonly to: number;
   readonly others: ReadonlySet<string>;
-  /** What is said there is the value of a slot. */
+  /** The words there are the value of a slot. */
   readonly byValue: boolean;
 }
 

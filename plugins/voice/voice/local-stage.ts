@@ -131,10 +131,8 @@ export class LocalStage implements Stage {
     const { speech, grammar, language, prefix, intents } = this.#parts;
     const rivals = again ? undefined : (text: string) => intents().rivals(text, { language });
     const { engine } = this.#settings;
-    const asked = {
-      ...({ language, prefix, signal, stage: 'local' } as const),
-      ...maybe({ grammar: grammar(), engine, rivals, again: again || undefined }),
-    };
+    const optional = maybe({ grammar: grammar(), engine, rivals, again: again || undefined });
+    const asked = { language, prefix, signal, stage: 'local', ...optional } as const;
     return speech().transcribe(utterance.follow(), asked);
   }
 }

@@ -16,6 +16,8 @@ export interface QuestionParts {
 const OWNER = 'plugin.voice';
 /** Milliseconds for which an answer is one. */
 const OPEN_MS = 30_000;
+/** Shorter answers are heard where nothing is said. */
+const LEAST_LETTERS = 3;
 
 export class Questions {
   readonly #parts: QuestionParts;
@@ -35,12 +37,13 @@ export class Questions {
     const texts = questionTexts(language);
     const [first, second] = apart(a, b);
     if (b) {
-      this.#answer('first', [...texts.first, ...sentencesOf(first, a)], a);
-      this.#answer('second', [...texts.second, ...sentencesOf(second, b)], b);
-    } else this.#answer('yes', [...texts.yes, ...sentencesOf(first, a)], a);
+      this.#answer('first', [...texts.first, ...(await this.#free(first, second))], a);
+      this.#answer('second', [...texts.second, ...(await this.#free(second, first))], b);
+    } else this.#answer('yes', texts.yes, a);
     this.#answer('no', texts.no);
     this.#over = scope.timeout('question of the voice', OPEN_MS, () => void this.close());
-    return (b ? (which ?? texts.which) : texts.whether).replace('{a}', first).replace('{b}', second);
+    // Parts may hold signs that a replacement reads.
+    return (b ? (which ?? texts.which) : texts.whether).replace('{a}', () => first).replace('{b}', () => second);
   }
 
   /** From now on the answers mean what they meant before. */
@@ -53,6 +56,18 @@ export class Questions {
     await open.disposeAsync().catch((error: unknown) => {
       this.#parts.log.debug({ reason: reasonOf(error) }, 'the answers to a question were gone already');
     });
+  }
+
+  /** The part that was read out, and "ten" of "ten minutes", unless they are commands as they stand or begin the other one. */
+  async #free(part: string, other: string): Promise<readonly string[]> {
+    const { intents, language } = this.#parts;
+    const [words, others] = [wordsOf(part), wordsOf(other)];
+    const first = words[0] === others[0] ? '' : (words[0] ?? '');
+    const free: string[] = [];
+    for (const text of new Set([words.join(' '), first]))
+      if (text.length >= LEAST_LETTERS && (await intents().match(text, { language })).outcome === 'none')
+        free.push(text);
+    return free;
   }
 
   #answer(name: string, sentences: readonly string[], plan?: IntentPlan): void {
@@ -70,6 +85,11 @@ export class Questions {
   }
 }
 
+/** Without the signs that templates know. */
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{M}\p{N}'-]+/gu) ?? [];
+}
+
 /** The words by which two readings differ, from the first one on: "ten minutes" and "fifteen minutes". */
 function apart(a: IntentPlan, b: IntentPlan | undefined): readonly [string, string] {
   if (!b) return [a.text, ''];
@@ -79,11 +99,4 @@ function apart(a: IntentPlan, b: IntentPlan | undefined): readonly [string, stri
   while (one[same] !== undefined && one[same] === other[same]) same++;
   if (same >= one.length || same >= other.length) return [a.text, b.text];
   return [one.slice(same).join(' '), other.slice(same).join(' ')];
-}
-
-/** What was read out, its first word ("ten" of "ten minutes"), and the whole sentence, without signs that templates know. */
-function sentencesOf(part: string, { text, title }: IntentPlan): readonly string[] {
-  const plain = (one: string) => (one.toLowerCase().match(/[\p{L}\p{M}\p{N}'-]+/gu) ?? []).join(' ');
-  const whole = part === title ? [] : [plain(text)];
-  return [plain(part), plain(part.split(' ')[0]!), ...whole].filter((one) => one !== '');
 }
