@@ -22,18 +22,24 @@ const LEAST_LETTERS = 3;
 export class Questions {
   readonly #parts: QuestionParts;
   #open = new AsyncDisposableStack();
+  /** Plan by the id of the answer that chooses it; none for a refusal. */
+  #answers = new Map<string, IntentPlan | undefined>();
   #over: Disposable | undefined;
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
   }
 
-  /** One reading is to be confirmed, two are to be chosen from. Resolves with the words of the question. */
-  async ask(readings: readonly IntentPlan[]): Promise<string> {
+  /**
+   * One reading is to be confirmed, two are to be chosen from. Resolves with the words of the question; undefined where
+   * only a refusal was heard. An answer that is in doubt itself leads to the plans of the question before.
+   */
+  async ask(readings: readonly IntentPlan[]): Promise<string | undefined> {
     const { scope, language, which } = this.#parts;
-    const [a, b] = readings;
-    if (!a) throw new TypeError('a question needs a reading');
+    const meant = readings.map((one) => (this.#answers.has(one.intent) ? this.#answers.get(one.intent) : one));
+    const [a, b] = meant.filter((one) => one !== undefined);
     await this.close();
+    if (!a) return undefined;
     const texts = questionTexts(language);
     const [first, second] = apart(a, b);
     if (b) {
@@ -52,6 +58,7 @@ export class Questions {
     this.#over = undefined;
     const open = this.#open;
     this.#open = new AsyncDisposableStack();
+    this.#answers = new Map();
     // An intents plugin that has gone has taken them along.
     await open.disposeAsync().catch((error: unknown) => {
       this.#parts.log.debug({ reason: reasonOf(error) }, 'the answers to a question were gone already');
@@ -72,8 +79,10 @@ export class Questions {
 
   #answer(name: string, sentences: readonly string[], plan?: IntentPlan): void {
     const { intents, language } = this.#parts;
+    const id = `voice.answer.${name}`;
+    this.#answers.set(id, plan);
     const definition = {
-      id: `voice.answer.${name}`,
+      id,
       title: plan?.title ?? name,
       language,
       sentences: [...new Set(sentences)],

@@ -99,7 +99,9 @@ export class Thinker {
         return this.#run(reading.plan, turn, signal).finally(() => questions.close());
       case 'ambiguous': {
         const say = await questions.ask(reading.candidates.slice(0, 2));
-        return { outcome: 'refused', say, followUp: true };
+        return say === undefined
+          ? { outcome: 'refused', say: prompts.unsure }
+          : { outcome: 'refused', say, followUp: true };
       }
       case 'none': {
         const words = {

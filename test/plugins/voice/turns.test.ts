@@ -227,6 +227,23 @@ describe('turns of the voice', { concurrency: 4, timeout: 300_000 }, () => {
       assert.deepEqual([last!.outcome, known.ran], [ran ? 'answered' : 'refused', ran ?? []]);
     });
 
+  it('asks once more where the answer is in doubt itself, and means the commands of the first question', async () => {
+    const timers = { 'timer for fifteen minutes': async () => ({}), 'timer for fifty minutes': async () => ({}) };
+    const { host, engines, sound, over, known, becomes } = await start({}, timers);
+    await using _host = host;
+    engines.stt.local.hears = (text) =>
+      text.endsWith('minutes') ? { text, close: text.replace('fifteen', 'fifty') } : { text };
+    for (const [asked, said] of ['hey-computer timer for fifteen minutes', 'fifteen minutes', 'the-second'].entries()) {
+      if (asked > 0) await eventually('the question', () => sound.played.length === asked);
+      if (asked > 0) await becomes('listening');
+      sound.say(`_ ${said} _ _ _ _ _ _`);
+    }
+    const [last] = await over(3);
+    const question = 'Did you mean fifteen minutes, or fifty minutes?';
+    assert.deepEqual([sound.played, last!.outcome], [[question, question], 'answered']);
+    assert.deepEqual(known.ran, ['timer for fifty minutes']);
+  });
+
   const languages: readonly (readonly [language: string, question: string, no: string])[] = [
     ['en', 'Did you mean one, or two?', 'no'],
     ['de-DE', 'Meinten Sie one oder two?', 'nein'],
