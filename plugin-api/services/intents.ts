@@ -1,6 +1,6 @@
 import { serviceRef } from '../contract/service-ref.ts';
 import type { TraceContext } from '../contract/trace.ts';
-import type { SpeechGrammar } from './speech.ts';
+import type { Rival, SpeechGrammar } from './speech.ts';
 
 export type SlotValue = string | number | boolean;
 
@@ -21,6 +21,8 @@ export interface IntentDefinition {
   readonly sentences: readonly string[];
   readonly slots?: Readonly<Record<string, SlotType>>;
   readonly rules?: Readonly<Record<string, string>>;
+  /** Twice does no more than once. Others are heard a second time before they are carried out, where the engine can. */
+  readonly idempotent?: boolean;
 }
 
 export interface IntentRun {
@@ -52,6 +54,7 @@ export interface IntentPlan {
   readonly mayGoOn: boolean;
   /** Longer ones only add numbers ("ten minutes [and thirty seconds]"), which are said in one breath. */
   readonly byNumber?: boolean;
+  readonly idempotent?: boolean;
 }
 
 export type IntentMatch =
@@ -85,6 +88,8 @@ export interface Intents {
   add(definition: IntentDefinition, run: (run: IntentRun) => Promise<IntentAnswer>, owner: string): AsyncDisposable;
   /** The sentence as a whole, without regard to case and punctuation. Never a guess. */
   match(text: string, options: { readonly language: string }): Promise<IntentMatch>;
+  /** Sentences of another meaning that sound like this one: other values of its slots, and those of other intents. */
+  rivals(text: string, options: { readonly language: string }): Promise<readonly Rival[]>;
   /** Everything that can be said now in a language, compiled; undefined where there is nothing. */
   grammar(language: string): Promise<SpeechGrammar | undefined>;
   /** Does it. Rejects with INTENT_NOT_FOUND (it has gone), and what the function rejects with. */
@@ -111,4 +116,4 @@ export interface Intents {
   ): Promise<IntentMatch>;
 }
 
-export const intents = serviceRef<Intents>('intents', '1.0.0', 'powerful', 'acts on what people say');
+export const intents = serviceRef<Intents>('intents', '1.1.0', 'powerful', 'acts on what people say');

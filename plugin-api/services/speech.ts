@@ -17,6 +17,8 @@ export interface EngineDescription {
   readonly streaming?: boolean;
   /** STT: knows only the sentences of a grammar. */
   readonly needsGrammar?: boolean;
+  /** STT: hears the same sound in another way where it is asked `again`. */
+  readonly hearsAgain?: boolean;
   /** WAKE: knows trials, and its hits tell `strictest`. */
   readonly scores?: boolean;
   /** TTS */
@@ -93,6 +95,17 @@ export interface Transcript {
   readonly nearest?: string;
   /** The word of it, or of the text, that the engine is least sure of. */
   readonly unsure?: string;
+  /** One of the rivals, which fits nearly as well. */
+  readonly close?: string;
+  /** The words of a slot fit no better than mere sounds: a value may have been said that no list has. `unsure` names them. */
+  readonly doubtful?: boolean;
+}
+
+/** A sentence that another one is mistaken for by ear. */
+export interface Rival {
+  readonly text: string;
+  /** Only the value of a slot differs. */
+  readonly byValue: boolean;
 }
 
 export interface TranscribeOptions {
@@ -103,6 +116,10 @@ export interface TranscribeOptions {
   /** Words to expect, for engines without grammars. */
   readonly hints?: readonly string[];
   readonly partial?: (transcript: Transcript) => void;
+  /** Sentences of another meaning that a text is mistaken for, for engines that compare. */
+  readonly rivals?: (text: string) => Promise<readonly Rival[]>;
+  /** A second opinion on sound that was heard before; of engines with `hearsAgain`. */
+  readonly again?: boolean;
   readonly signal: AbortSignal;
   /** For an engine that sends: told to a host that the SKU trusts with it. */
   readonly trace?: TraceContext | undefined;

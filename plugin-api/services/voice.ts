@@ -27,6 +27,8 @@ export interface VoiceTurn {
   /** 0..1 that it was said as it stands, and the word that the engine was least sure of. */
   readonly confidence?: number;
   readonly unsure?: string;
+  /** The sentence of another meaning that fitted nearly as well. */
+  readonly close?: string;
   readonly stage?: 'local' | 'cloud';
   readonly engine?: string;
   readonly plan?: IntentPlan;

@@ -81,6 +81,24 @@ export function intentsContract(open: () => Promise<IntentsUnderTest>): void {
     }
   });
 
+  it('knows which sentences of another meaning sound like one, and no other way to say the same', async () => {
+    await using target = await open();
+    const dim = { ...LAMP, id: 'test.dim', sentences: ['turn [the] lamp down'], slots: {} };
+    await using _ = target.intents.add(LAMP, quiet, OWNER);
+    await using __ = target.intents.add(dim, quiet, OWNER);
+    await target.settle();
+    const rivals = await target.intents.rivals('turn the lamp on', EN);
+    const ours = rivals.filter(({ text }) => text.includes('lamp'));
+    assert.deepEqual(ours, [
+      { text: 'turn the lamp off', byValue: true },
+      { text: 'turn the lamp down', byValue: false },
+    ]);
+    const levels = (await target.intents.rivals('set lamp to sixty percent', EN)).map(({ text }) => text);
+    assert.ok(levels.includes('set lamp to seventy percent'), levels.join(', '));
+    assert.ok(!levels.includes('set lamp to sixty percent') && !levels.some((text) => text.includes('five')));
+    assert.deepEqual(await target.intents.rivals('the lamp is on', EN), []);
+  });
+
   it('hears a sentence in its own language only', async () => {
     await using target = await open();
     await using _ = target.intents.add(LAMP, quiet, OWNER);

@@ -47,7 +47,7 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   'identity': { version: '1.0.0', access: 'tree', members: ['authenticate', 'issue', 'revoke', 'launched', 'peerOf', 'onRevoked'] },
   'inputs': { version: '1.0.0', access: 'powerful', does: "brings touches and keys of its own", members: ['register'],
     gives: { register: ['push', 'problem'] } },
-  'intents': { version: '1.0.0', access: 'powerful', does: "acts on what people say", members: ['add', 'match', 'grammar', 'run', 'list', 'onChange', 'addInterpreter', 'interpreters', 'interpret'],
+  'intents': { version: '1.1.0', access: 'powerful', does: "acts on what people say", members: ['add', 'match', 'rivals', 'grammar', 'run', 'list', 'onChange', 'addInterpreter', 'interpreters', 'interpret'],
     gives: { add: 'dispose', onChange: 'dispose', addInterpreter: 'dispose' } },
   'launcher': { version: '1.0.0', access: 'tree', members: ['report', 'prepare'] },
   'ledger': { version: '1.0.0', access: 'tree', members: ['write', 'count', 'list', 'sums'] },

@@ -42,7 +42,7 @@ const MAX_WORDS = 64;
 const MAX_SAY = 2_000;
 const TELL_AFTER_MS = 50;
 
-export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters' | 'interpret'> {
+export class Catalogue implements Omit<Intents, 'rivals' | 'addInterpreter' | 'interpreters' | 'interpret'> {
   readonly #rows = new Map<string, Row>();
   readonly #indices = new Map<string, Index>();
   readonly #grammars = new Map<string, SpeechGrammar>();
@@ -147,14 +147,14 @@ export class Catalogue implements Omit<Intents, 'addInterpreter' | 'interpreters
     // No app takes over, or spoils, what the device and its plugins understand.
     const own = found.filter(({ row }) => !row.owner.startsWith('app.'));
     const plans = (own.length > 0 ? own : found).slice(0, 2 * MOST_READINGS).map(({ row, slots }): IntentPlan => {
-      const { id, title } = row.compiled.definition;
+      const { id, title, idempotent } = row.compiled.definition;
       return {
         intent: id,
         title,
         slots,
         text,
         mayGoOn: more > 0,
-        ...maybe({ byNumber: more === NUMBER || undefined }),
+        ...maybe({ byNumber: more === NUMBER || undefined, idempotent: idempotent || undefined }),
       };
     });
     const [only] = plans;

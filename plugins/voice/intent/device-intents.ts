@@ -6,6 +6,11 @@ import { type Catalogue, DEVICE } from './catalogue.ts';
 import type { DeviceIntent, DeviceTexts } from './device-texts.ts';
 import { LANGUAGES } from './texts.ts';
 
+/** Carried out twice they do no more than once. */
+const ONCE_IS_ENOUGH: ReadonlySet<string> = new Set<DeviceIntent>([
+  ...(['volume-set', 'volume-tell', 'mute', 'stop', 'timer-left', 'time', 'help', 'alarm-list'] as const),
+]);
+
 type Work = (run: IntentRun, texts: DeviceTexts) => Promise<IntentAnswer>;
 
 type Works = Partial<Readonly<Record<DeviceIntent, Work>>>;
@@ -46,7 +51,8 @@ export class DeviceIntents {
       const { title, sentences } = texts.intents[name as DeviceIntent];
       // English has the plain id; a table of another language adds its own.
       const id = language === 'en' ? `device.${name}` : `device.${name}.${language}`;
-      const definition = { id, title, language, sentences, rules, slots };
+      const idempotent = ONCE_IS_ENOUGH.has(name);
+      const definition = { id, title, language, sentences, rules, slots, idempotent };
       const add = this.#catalogue.add(definition, (run) => work(run, texts), DEVICE);
       scope.use(`intent ${id}`, add);
     }

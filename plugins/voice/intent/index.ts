@@ -17,6 +17,7 @@ import { DeviceIntents } from './device-intents.ts';
 import { addAudio, addGeneral, type Ringing } from './general-intents.ts';
 import { Interpreters } from './interpreters.ts';
 import { intentOperations } from './operations.ts';
+import { rivalsOf } from './rivals.ts';
 import { timerOperations } from './timer-operations.ts';
 import { Timers } from './timers.ts';
 import { UnspokenSentences } from './unspoken.ts';
@@ -98,6 +99,7 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     host.provide(intents, {
       add: (definition, run, owner) => catalogue.add(definition, run, owner),
       match: (text, options) => catalogue.match(text, options),
+      rivals: (text, { language }) => rivalsOf(catalogue, text, language),
       grammar: (language) => catalogue.grammar(language),
       run: (plan, options) => catalogue.run(plan, options),
       list: (options) => catalogue.list(options),

@@ -12,6 +12,8 @@ export interface Near {
   readonly slots: Readonly<Record<string, SlotValue>>;
   /** Differences, in the order of the text. */
   readonly changes: readonly string[];
+  /** Its own words, those that are missing too; absent where a slot has no value. */
+  readonly said?: readonly string[];
 }
 
 /** A way through the sentence up to a place of the text. */
@@ -53,7 +55,7 @@ export class Looks {
 /** Undefined where it is no longer near, or the looks are spent. */
 export function near(sentence: Node, words: readonly string[], looks: Looks): Near | undefined {
   const search = new Search(words, looks);
-  const begin: Front = new Map([[0, { distance: 0, open: 0, slots: {}, changes: [] }]]);
+  const begin: Front = new Map([[0, { distance: 0, open: 0, slots: {}, changes: [], said: [] }]]);
   return search.extra(search.through(sentence, begin)).get(words.length);
 }
 
@@ -95,10 +97,13 @@ class Search {
     const after = new Best(this.#most);
     for (const [at, path] of front) {
       const said = this.#words[at];
-      after.add(at, changed(path, MISSING, `${quoted(word)} is missing`));
-      if (said === word) after.add(at + 1, path);
+      after.add(at, saying(changed(path, MISSING, `${quoted(word)} is missing`), word));
+      if (said === word) after.add(at + 1, saying(path, word));
       else if (said !== undefined)
-        after.add(at + 1, changed(path, unlike(said, word), `${quoted(said)} in the place of ${quoted(word)}`));
+        after.add(
+          at + 1,
+          saying(changed(path, unlike(said, word), `${quoted(said)} in the place of ${quoted(word)}`), word),
+        );
     }
     return after.front;
   }
@@ -106,7 +111,7 @@ class Search {
   #slot(name: string, slot: Slot, front: Front): Front {
     const after = new Best(this.#most);
     for (const [at, path] of front) {
-      after.add(at, changed(path, NO_SLOT, `{${name}} is missing`));
+      after.add(at, unsaid(changed(path, NO_SLOT, `{${name}} is missing`)));
       const most = Math.min(this.#words.length, slot.said ? at + MOST_VALUE : this.#words.length);
       let known = false;
       for (let end = at + 1; end <= most && this.#looks.take(); end++) {
@@ -114,11 +119,14 @@ class Search {
         if (value === undefined) continue;
         known = true;
         const open = path.open + (slot.said ? 0 : end - at);
-        after.add(end, { ...path, open, slots: { ...path.slots, [name]: value } });
+        after.add(
+          end,
+          saying({ ...path, open, slots: { ...path.slots, [name]: value } }, ...this.#words.slice(at, end)),
+        );
       }
       if (known || at >= this.#words.length) continue;
       this.#alike(name, slot, at, path, after);
-      after.add(at + 1, changed(path, WRONG_VALUE, `${quoted(this.#words[at]!)} is no value of {${name}}`));
+      after.add(at + 1, unsaid(changed(path, WRONG_VALUE, `${quoted(this.#words[at]!)} is no value of {${name}}`)));
     }
     return after.front;
   }
@@ -132,7 +140,7 @@ class Search {
       if (end > this.#words.length || !this.#looks.take()) continue;
       const [said, own] = [this.#words.slice(at, end).join(' '), words.join(' ')];
       const by = unlike(said, own) * words.length;
-      const value = { ...path, slots: { ...path.slots, [name]: out } };
+      const value = saying({ ...path, slots: { ...path.slots, [name]: out } }, ...words);
       if (by < WRONG_VALUE) after.add(end, changed(value, by, `${quoted(said)} in the place of ${quoted(own)}`));
     }
   }
@@ -160,12 +168,20 @@ function changed(path: Path, by: number, change: string): Path {
   return { ...path, distance: path.distance + by, changes: [...path.changes, change] };
 }
 
+function saying(path: Path, ...words: readonly string[]): Path {
+  return path.said ? { ...path, said: [...path.said, ...words] } : path;
+}
+
+function unsaid({ said: _, ...path }: Path): Path {
+  return path;
+}
+
 function quoted(word: string): string {
   return JSON.stringify(word);
 }
 
 /** Letters to change of the longer word's, 0..1. */
-function unlike(one: string, other: string): number {
+export function unlike(one: string, other: string): number {
   const [a, b] = [[...one], [...other]];
   let row = b.map((_, index) => index + 1);
   row.unshift(0);

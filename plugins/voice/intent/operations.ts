@@ -22,6 +22,7 @@ const PLAN: JsonSchema = exactly(
     text: TEXT,
     mayGoOn: { type: 'boolean', description: 'Longer sentences of another meaning begin with this one.' },
     byNumber: { type: 'boolean', description: 'They add numbers alone.' },
+    idempotent: { type: 'boolean', description: 'Twice does no more than once.' },
   },
   ['intent', 'title', 'slots', 'text', 'mayGoOn'],
 );

@@ -19,7 +19,7 @@ const CONVERTERS: Readonly<Record<string, Converter>> = {
 
 /** Undefined where the function has no utterances. Throws UtteranceError. */
 export function compileUtterances(app: string, entry: FunctionEntry, language: string): Compiled | undefined {
-  const { name, utterances = [], inputs = {}, description } = entry;
+  const { name, utterances = [], inputs = {}, description, idempotent } = entry;
   if (utterances.length === 0) return undefined;
   const typeOf = (input: string) => (Object.hasOwn(inputs, input) ? inputs[input]!.replace(/\?$/, '') : undefined);
   const definition = {
@@ -27,6 +27,7 @@ export function compileUtterances(app: string, entry: FunctionEntry, language: s
     title: (description ?? name).slice(0, 200),
     language,
     sentences: utterances,
+    ...maybe({ idempotent }),
     // A plain slot takes any words, which only a string can be.
     slots: Object.fromEntries(
       Object.keys(inputs)

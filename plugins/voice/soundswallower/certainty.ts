@@ -36,6 +36,19 @@ const ASKED = Math.log(3 / 2);
 /** From not strict at all to absolutely strict, in the logarithm of the odds. */
 const SPAN = 8;
 
+/** The words at one of the places that fit no better than mere sounds; undefined where all do. */
+export function doubtOf(
+  leads: readonly Lead[],
+  places: readonly { readonly from: number; readonly to: number }[],
+): string | undefined {
+  for (const { from, to } of places) {
+    const words = leads.slice(from, to);
+    const lead = words.reduce((sum, one) => sum + one.lead * one.frames, 0);
+    if (words.length > 0 && lead < 0) return words.map(({ word }) => word).join(' ');
+  }
+  return undefined;
+}
+
 export function leadsOf(known: readonly Spoken[], sounds: readonly Spoken[]): readonly Lead[] {
   const byFrame: number[] = [];
   for (const { from, frames, score } of sounds)

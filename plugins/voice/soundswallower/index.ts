@@ -54,6 +54,7 @@ export const plugin = definePlugin<{ speech: typeof speech }, Settings>({
       stage: 'local',
       streaming: true,
       needsGrammar: true,
+      hearsAgain: true,
     } as const;
     const registered = services.speech.register(
       'stt',

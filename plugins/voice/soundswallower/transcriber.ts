@@ -4,12 +4,13 @@ import { CoreError, maybe, reasonOf, type Scope } from '@device-core/plugin-api'
 import { checkRules } from '@device-core/plugin-api/audio';
 import { type AudioFrame, FRAME_MS } from '@device-core/plugin-api/services/audio';
 import type { SpeechGrammar, SttEngine, TranscribeOptions, Transcript } from '@device-core/plugin-api/services/speech';
-import { type Certainty, certaintyOf, leadsOf } from './certainty.ts';
+import { type Certainty, certaintyOf, doubtOf, leadsOf } from './certainty.ts';
 import { Cleaner } from './cleaner.ts';
 import { anything, plainWords, sentences, withoutPrefix } from './grammar.ts';
 import { contrastOf, levelOf, loudOf } from './judge.ts';
 import type { Lexicon } from './lexicon.ts';
 import { Pace, type Pair, type Pairs } from './pairs.ts';
+import { closest, MOST_KEPT, type Place, placesOf } from './rivals.ts';
 
 export interface Voice {
   readonly pairs: Pairs;
@@ -55,12 +56,19 @@ export class Transcriber implements SttEngine {
     const key = `stt ${grammar.id} ${prefixes.join(',')}`;
     using lease = await voice.pairs.take(key, (pair) => prepare(pair, voice, grammar, prefixes));
     try {
-      const heard = new Heard(lease.pair, prefixes, this.#strictness);
+      const heard = new Heard(lease.pair, {
+        prefixes,
+        strictness: this.#strictness,
+        ...maybe({ again: options.again }),
+      });
       await listen(heard, this.#scope.until(frames, signal), options);
-      if (signal.aborted)
-        throw new CoreError('CANCELLED', { what: 'a transcription', reason: 'the caller no longer waits' });
+      if (signal.aborted) throw noLonger();
       if (this.#scope.signal.aborted) throw gone();
-      return { ...heard.result(), language };
+      const result = heard.result();
+      const rivals = result.text === '' ? [] : ((await options.rivals?.(result.text)) ?? []);
+      if (signal.aborted) throw noLonger();
+      const places = placesOf(result.text, rivals, new Set(grammar.words));
+      return { ...result, ...(await heard.against(voice, result.text, places)), language };
     } catch (error) {
       if (error instanceof CoreError) throw error;
       lease.discard();
@@ -72,6 +80,10 @@ export class Transcriber implements SttEngine {
     const voice = this.#voices.get(language.toLowerCase().split('-')[0]!);
     return voice ? words.filter((word) => !voice.lexicon.isSpeakable(word)) : [];
   }
+}
+
+function noLonger(): CoreError {
+  return new CoreError('CANCELLED', { what: 'a transcription', reason: 'the caller no longer waits' });
 }
 
 /** The plugin stops in the middle. */
@@ -122,25 +134,36 @@ async function prepare(
   }
 }
 
+interface HeardOptions {
+  readonly prefixes: readonly string[];
+  readonly strictness: number;
+  /** The sound as it came is another look at it. */
+  readonly again?: boolean;
+}
+
 /** One utterance. */
 class Heard {
   readonly #pair: Pair;
   readonly #prefixes: readonly string[];
   readonly #strictness: number;
+  readonly #again: boolean;
   readonly #levels: number[] = [];
   readonly #cleaner = new Cleaner();
+  readonly #kept: Float32Array[] = [];
 
-  constructor(pair: Pair, prefixes: readonly string[], strictness: number) {
+  constructor(pair: Pair, { prefixes, strictness, again = false }: HeardOptions) {
     this.#pair = pair;
     this.#prefixes = prefixes;
     this.#strictness = strictness;
+    this.#again = again;
     pair.known.start();
     pair.sounds.start();
   }
 
   feed(samples: Int16Array): void {
     this.#levels.push(levelOf(samples));
-    const clean = this.#cleaner.clean(samples);
+    const clean = this.#again ? Float32Array.from(samples, (sample) => sample / 32_768) : this.#cleaner.clean(samples);
+    if (this.#kept.length < MOST_KEPT) this.#kept.push(clean);
     this.#pair.known.feed(clean);
     this.#pair.sounds.feed(clean);
   }
@@ -163,6 +186,24 @@ class Heard {
     if (whole === '' || !accepted)
       return { text: '', inGrammar: false, ...about, ...maybe({ nearest: text || undefined }) };
     return text === '' ? { text } : { text, inGrammar: true, ...about };
+  }
+
+  /** After the result: where the text is in doubt against its rivals. */
+  async against({ lexicon, pairs }: Voice, text: string, places: readonly Place[]): Promise<Partial<Transcript>> {
+    const { known, sounds } = this.#pair;
+    if (places.length === 0) return {};
+    const prefix = known.text().slice(0, -text.length).trim();
+    const leads = leadsOf(known.path(), sounds.path()).slice(-text.split(' ').length);
+    const doubt = doubtOf(
+      leads,
+      places.filter(({ byValue }) => byValue),
+    );
+    if (doubt !== undefined) return { doubtful: true, unsure: doubt };
+    try {
+      return maybe({ close: await closest(sounds, lexicon, this.#kept, { prefix, text, places }) });
+    } finally {
+      sounds.setGrammar(anything(pairs.phones), SOUND_WEIGHT);
+    }
   }
 
   #certainty(): Certainty {

@@ -21,6 +21,7 @@ import { Ledger } from './ledger.ts';
 import type { Limits } from './machine.ts';
 import { Measures } from './measures.ts';
 import { voiceOperations } from './operations.ts';
+import { Questions } from './question.ts';
 import { Reports } from './reports.ts';
 import { Router, type RouterSettings } from './router.ts';
 import { Senses } from './senses.ts';
@@ -100,11 +101,20 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     });
     const settings = { ...config, local, engine: config.router.stages?.[0]?.engine };
     const attention = new Attention({ scope, log, settings, floor, senses, speaker, router, reports });
+    const questions = new Questions({
+      scope,
+      log,
+      language,
+      which: prompts.ambiguous,
+      intents: () => senses.intents(),
+    });
+    scope.defer('an open question', () => questions.close());
     const thinker = new Thinker({
       scope,
       traces,
       router,
       intents: () => senses.intents(),
+      questions,
       language,
       callMs: limits.callMs,
       prompts,

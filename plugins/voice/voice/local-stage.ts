@@ -1,8 +1,9 @@
 /** An engine of the device, or the first that is well. */
 import { CoreError, maybe, type Scope } from '@device-core/plugin-api';
+import type { Intents } from '@device-core/plugin-api/services/intents';
 import type { Speech, SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import type { Meanings } from './meanings.ts';
-import { failed, type Reading } from './reading.ts';
+import { failed, type Reading, sameMeaning } from './reading.ts';
 import type { Call, Stage } from './stage.ts';
 import type { Heard, Utterance } from './utterance.ts';
 
@@ -26,8 +27,11 @@ export interface LocalParts {
   /** Throws SERVICE_MISSING. */
   readonly speech: () => Speech;
   readonly grammar: () => SpeechGrammar | undefined;
+  readonly intents: () => Intents;
   readonly meanings: Meanings;
 }
+
+type Planned = Extract<Reading, { readonly outcome: 'plan' }>;
 
 const HOUR_MS = 3_600_000;
 
@@ -86,7 +90,8 @@ export class LocalStage implements Stage {
       if (heard.text === '' && heard.inGrammar !== false) return { outcome: 'empty' };
       if (heard.inGrammar === false) return { outcome: 'none', heard, reason: 'out-of-grammar' };
       if ((heard.confidence ?? 1) < unsureBelow) return { outcome: 'none', heard, reason: 'unsure' };
-      return await meanings.ofLocal(heard, turn, signal);
+      const reading = await meanings.ofLocal(heard, turn, signal);
+      return await this.#sure(reading, utterance, turn, within);
     } catch (error) {
       return failed(error);
     } finally {
@@ -94,10 +99,40 @@ export class LocalStage implements Stage {
     }
   }
 
-  #transcribe(utterance: Utterance, signal: AbortSignal): Promise<Heard> {
-    const { speech, grammar, language, prefix } = this.#parts;
+  /** The person is asked where another meaning is close, where a value is in doubt, and where a second opinion differs. */
+  async #sure(reading: Reading, utterance: Utterance, turn: string, signal: AbortSignal): Promise<Reading> {
+    if (reading.outcome !== 'plan') return reading;
+    const { heard, plan } = reading;
+    const other = heard.close ?? (heard.doubtful ? '' : await this.#opinion(reading, utterance, signal));
+    if (other === undefined) return reading;
+    const matched = await this.#parts.meanings.ofLocal({ ...heard, text: other }, turn, signal);
+    const second = matched.outcome === 'plan' ? [matched.plan] : [];
+    if (second.some((one) => sameMeaning(one, plan))) return reading;
+    return {
+      ...reading,
+      outcome: 'ambiguous',
+      heard: { ...heard, ...maybe({ close: other || undefined }) },
+      candidates: [plan, ...second],
+    };
+  }
+
+  /** Other words that a second opinion has on what is not idempotent: empty where it understands nothing. */
+  async #opinion({ heard, plan }: Planned, utterance: Utterance, signal: AbortSignal): Promise<string | undefined> {
+    if (plan.idempotent) return undefined;
+    const { scope, speech } = this.#parts;
+    const engines = await speech().list('stt');
+    if (!engines.some(({ id, hearsAgain }) => id === heard.engine && hearsAgain)) return undefined;
+    const work = () => this.#transcribe(utterance, signal, true);
+    const { text } = await scope.within('the second opinion', this.#settings.ms, work, { signal });
+    return text === heard.text ? undefined : text;
+  }
+
+  #transcribe(utterance: Utterance, signal: AbortSignal, again = false): Promise<Heard> {
+    const { speech, grammar, language, prefix, intents } = this.#parts;
+    const rivals = again ? undefined : (text: string) => intents().rivals(text, { language });
     const { engine } = this.#settings;
-    const asked = { language, prefix, signal, stage: 'local', ...maybe({ grammar: grammar(), engine }) } as const;
+    const optional = maybe({ grammar: grammar(), engine, rivals, again: again || undefined });
+    const asked = { language, prefix, signal, stage: 'local', ...optional } as const;
     return speech().transcribe(utterance.follow(), asked);
   }
 }

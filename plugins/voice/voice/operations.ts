@@ -28,6 +28,7 @@ const TURN: JsonSchema = exactly(
     nearest: { type: 'string', description: 'the sentence that was refused' },
     confidence: { type: 'number', description: '0..1 that it was said as it stands' },
     unsure: { type: 'string', description: 'the word that fits least' },
+    close: { type: 'string', description: 'the sentence of another meaning that fits nearly as well' },
     stage: { enum: ['local', 'cloud'] },
     engine: { type: 'string' },
     plan: { type: 'object', additionalProperties: true },

@@ -21,6 +21,12 @@ export type Reading =
 /** Why the next stage was asked. */
 export type Rule = 'local-disabled' | 'unsure' | 'out-of-grammar' | 'no-intent' | 'local-failed' | 'hedge';
 
+/** The same intent with the same slots, whatever the words. */
+export function sameMeaning(one: IntentPlan, other: IntentPlan): boolean {
+  const slots = ({ slots }: IntentPlan) => JSON.stringify(Object.entries(slots).sort());
+  return one.intent === other.intent && slots(one) === slots(other);
+}
+
 export function enough({ outcome }: Reading): boolean {
   return outcome === 'plan' || outcome === 'ambiguous';
 }

@@ -2,16 +2,18 @@
 import { CoreError, type ErrorCode, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { IntentAnswer, IntentPlan, Intents } from '@device-core/plugin-api/services/intents';
+import type { Questions } from './question.ts';
 import type { Reading } from './reading.ts';
 import type { Router, Step, Understood } from './router.ts';
 import type { Traces } from './traces.ts';
 import type { Heard, Utterance } from './utterance.ts';
 
-/** Texts spoken where no app says anything. `{a}` and `{b}` stand for the two candidates. */
+/** Texts spoken where no app says anything. */
 export interface Prompts {
   readonly notUnderstood: string;
   readonly unsure: string;
-  readonly ambiguous: string;
+  /** `{a}` and `{b}` stand for the two candidates. */
+  readonly ambiguous?: string;
   readonly noSuchThing: string;
   readonly offline: string;
   readonly failed: string;
@@ -31,6 +33,7 @@ export interface ThinkerParts {
   readonly router: Router;
   /** Throws SERVICE_MISSING. */
   readonly intents: () => Intents;
+  readonly questions: Questions;
   readonly language: string;
   readonly callMs: number;
   readonly prompts: Prompts;
@@ -67,8 +70,8 @@ export class Thinker {
     if (reading.outcome !== 'failed') {
       const { heard, matched } = reading;
       if (matched) traces.span(turn, 'intent', ...matched);
-      const { text, stage, engine, nearest, confidence, unsure } = heard;
-      traces.set(turn, { heard: text, stage, engine, ...maybe({ nearest, confidence, unsure }) });
+      const { text, stage, engine, nearest, confidence, unsure, close } = heard;
+      traces.set(turn, { heard: text, stage, engine, ...maybe({ nearest, confidence, unsure, close }) });
       final(turn, heard, Math.max(0, Math.round(now - utterance.lastSpeechAt)));
     }
     return this.#answer(reading, turn, signal, route.at(-1)?.refusal);
@@ -90,14 +93,15 @@ export class Thinker {
   }
 
   async #answer(reading: Reading, turn: string, signal: AbortSignal, refusal: string | undefined): Promise<Told> {
-    const { prompts } = this.#parts;
+    const { prompts, questions } = this.#parts;
     switch (reading.outcome) {
       case 'plan':
-        return this.#run(reading.plan, turn, signal);
+        return this.#run(reading.plan, turn, signal).finally(() => questions.close());
       case 'ambiguous': {
-        const [a, b] = reading.candidates.map(({ title }) => title);
-        const say = prompts.ambiguous.replace('{a}', a ?? '').replace('{b}', b ?? '');
-        return { outcome: 'refused', say, followUp: true };
+        const say = await questions.ask(reading.candidates.slice(0, 2));
+        return say === undefined
+          ? { outcome: 'refused', say: prompts.unsure }
+          : { outcome: 'refused', say, followUp: true };
       }
       case 'none': {
         const words = {

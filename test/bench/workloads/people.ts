@@ -1,7 +1,7 @@
 /** Orders to a coffee machine that people spoke, their grammar, and how right what was heard of them is. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SpeechGrammar } from '@device-core/plugin-api/services/speech';
+import type { Rival, SpeechGrammar } from '@device-core/plugin-api/services/speech';
 import { grammarOf } from '../../fixtures/commands.ts';
 import { pcmOf } from '../../fixtures/speech.ts';
 
@@ -56,6 +56,35 @@ export function coffee(slots: Slots, without?: readonly [slot: string, value: st
     `<milk> = ${of('milkAmount')};`,
     `<sugar> = ${of('sugarAmount')};`,
   );
+}
+
+/** Orders with another value of one slot, as the intents give them. `without`: a value that the grammar does not know. */
+export function rivalsOf(
+  text: string,
+  slots: Slots,
+  without?: readonly [slot: string, value: string],
+): readonly Rival[] {
+  const words = ` ${text} `;
+  const rivals = Object.entries(slots).flatMap(([slot, values]) => {
+    const fitting = values.filter((value) => placeOf(words, slot, value) >= 0);
+    const said = fitting.toSorted((one, other) => other.length - one.length)[0];
+    if (said === undefined) return [];
+    const at = placeOf(words, slot, said);
+    return values
+      .filter((value) => value !== said && (slot !== without?.[0] || value !== without[1]))
+      .map((value) => `${words.slice(0, at)}${value}${words.slice(at + said.length)}`.trim());
+  });
+  return [...new Set(rivals)].map((rival) => ({ text: rival, byValue: true }));
+}
+
+/** Milk and sugar come after "with"; the size is no roast. */
+function placeOf(words: string, slot: string, value: string): number {
+  const searched = slot === 'size' ? words.replace('medium roast', 'medium_roast') : words;
+  const end = searched.indexOf(' with ');
+  const late = slot === 'milkAmount' || slot === 'sugarAmount';
+  if (late && end < 0) return -1;
+  const at = searched.indexOf(` ${value} `, late ? end : 0) + 1;
+  return at === 0 || (!late && end >= 0 && at > end) ? -1 : at;
 }
 
 export function isRight(text: string, { meant }: Order, slots: Slots): boolean {

@@ -28,6 +28,7 @@ const REFUSED = {
   nearest: 'what is text',
   confidence: 0.384,
   unsure: 'text',
+  close: 'what is next week',
   outcome: 'refused',
 };
 
@@ -112,6 +113,6 @@ describe('devicectl voice', () => {
       ['voice', 'trace'],
       /wake, 402\.5 ms to the answer {2}t2$/m,
       /^ {2}stt {12}3\.0 \.\. {6}12\.5 {2}cloud for unsure$/m,
-      /^ {2}heard {4}nothing that is known\n {2}nearest {2}what is text\n {2}sure {5}38 %, least of "text"$/m,
+      /^ {2}heard {4}nothing that is known\n {2}nearest {2}what is text\n {2}sure {5}38 %, least of "text"\n {2}close {4}what is next week$/m,
     ));
 });

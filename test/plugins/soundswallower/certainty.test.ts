@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { certaintyOf, leadsOf } from '../../../plugins/voice/soundswallower/certainty.ts';
+import { certaintyOf, doubtOf, leadsOf } from '../../../plugins/voice/soundswallower/certainty.ts';
+import { placesOf } from '../../../plugins/voice/soundswallower/rivals.ts';
 
 const piece = (word: string, from: number, frames: number, byFrame: number, silent = false) => ({
   word,
@@ -40,6 +41,33 @@ describe('the certainty of a sentence', () => {
 
   test('without a word there is no certainty', () => {
     assert.deepEqual(certaintyOf([], 0.5), { accepted: false, confidence: 0 });
+  });
+
+  test('the value of a slot is in doubt where its words together fit no better than sounds', () => {
+    const leads = said(30, -20, 10, 25);
+    assert.equal(doubtOf(leads, [{ from: 2, to: 4 }]), undefined);
+    assert.equal(
+      doubtOf(leads, [
+        { from: 2, to: 4 },
+        { from: 1, to: 3 },
+      ]),
+      'w1 w2',
+    );
+    assert.equal(doubtOf(leads, [{ from: 1, to: 1 }]), undefined);
+  });
+
+  test('rivals that differ at the same place are looked for together, and those that cannot be said are left out', () => {
+    const known = new Set('a short long tea with some milk'.split(' '));
+    const rivals = ['a long tea', 'a some tea', 'a short tea with milk', 'a green tea'];
+    const places = placesOf(
+      'a short tea',
+      rivals.map((text) => ({ text, byValue: !text.includes('milk') })),
+      known,
+    );
+    assert.deepEqual(places, [
+      { from: 1, to: 2, byValue: true, others: new Set(['long', 'some']) },
+      { from: 3, to: 3, byValue: false, others: new Set(['with milk']) },
+    ]);
   });
 
   test('a better fit is never less certain, and more strictness never accepts more', () => {

@@ -158,8 +158,10 @@ export interface Engine {
   ms: number;
   fails: CoreError | undefined;
   hangs: boolean;
-  /** What it makes of the words. */
-  hears: (words: string) => Omit<Transcript, 'language'>;
+  /** What it makes of the words; `again`: for a second opinion. */
+  hears: (words: string, again?: boolean) => Omit<Transcript, 'language'>;
+  /** It has second opinions. */
+  hearsAgain?: boolean;
 }
 
 export function engine(more: Partial<Engine> = {}): Engine {
@@ -215,6 +217,9 @@ export class FakeSpeech {
             uses: 0,
             failures: 0,
           }));
+        const local = { kind: 'stt', languages: ['en'], owner: 'plugin.test', uses: 0, failures: 0 } as const;
+        if (self.stt.local.hearsAgain)
+          return [{ ...local, id: 'fake-local', title: 'A recogniser', stage: 'local', hearsAgain: true }];
         return self.cloudThere
           ? [
               {
@@ -260,7 +265,7 @@ export class FakeSpeech {
         }
         if (phrases.some(({ phrase }) => phrase === last)) yield { phrase: last, score: 0.9, at };
       },
-      async transcribe(frames, { stage = 'local', prefix = [], partial, signal, language, engine: name }) {
+      async transcribe(frames, { stage = 'local', prefix = [], partial, signal, language, engine: name, again }) {
         if (name !== undefined && stage === 'local' && !self.byName[name])
           throw new CoreError('ENGINE_MISSING', { kind: 'stt', reason: `none is registered (${name})` });
         const engine = (name === undefined ? undefined : self.byName[name]) ?? self.stt[stage];
@@ -282,7 +287,7 @@ export class FakeSpeech {
           await waits(5);
         }
         if (engine.fails) throw engine.fails;
-        return { language, ...engine.hears(heard.join(' ')), engine: name ?? `fake-${stage}`, stage };
+        return { language, ...engine.hears(heard.join(' '), again), engine: name ?? `fake-${stage}`, stage };
       },
       async *speak(text, { stage, signal }) {
         if (stage !== 'local') throw new Error('text must not leave the device');
@@ -310,6 +315,10 @@ export class FakeIntents {
     {};
   readonly interpreted: string[] = [];
   readonly #sentences: Readonly<Record<string, Answer | 'ambiguous'>>;
+  /** Sentences that were added, without their optional parts. */
+  readonly #added = new Map<string, { readonly id: string; readonly run: Parameters<Intents['add']>[1] }>();
+  /** Those that may be carried out twice. */
+  idempotent: readonly string[] = [];
 
   constructor(sentences: Readonly<Record<string, Answer | 'ambiguous'>>) {
     this.#sentences = sentences;
@@ -321,18 +330,28 @@ export class FakeIntents {
       title: text,
       slots: {},
       text,
+      ...(this.idempotent.includes(text) && { idempotent: true }),
       mayGoOn: Object.keys(this.#sentences).some((one) => one.startsWith(`${text} `)),
     });
     return {
-      add: () => ({ [Symbol.asyncDispose]: async () => undefined }),
+      add: ({ id, sentences }, run) => {
+        const plain = sentences.map((text) => text.replaceAll(/ ?\[[^\]]*\]/g, ''));
+        for (const text of plain) this.#added.set(text, { id, run });
+        return { [Symbol.asyncDispose]: async () => plain.forEach((text) => void this.#added.delete(text)) };
+      },
       match: async (text): Promise<IntentMatch> => {
+        const added = this.#added.get(text);
+        if (added) return { outcome: 'plan', plan: { ...plan(text), intent: added.id, idempotent: true } };
         const known = this.#sentences[text];
         if (known === undefined) return { outcome: 'none', reason: 'nothing is called that' };
         if (known === 'ambiguous') return { outcome: 'ambiguous', candidates: [plan('this'), plan('that')] };
         return { outcome: 'plan', plan: plan(text) };
       },
+      rivals: async () => [],
       grammar: async () => undefined,
-      run: async ({ text }, options) => {
+      run: async ({ text, intent }, options) => {
+        const added = this.#added.get(text);
+        if (added?.id === intent) return added.run({ ...options, text, slots: {} });
         this.ran.push(text);
         return await (this.#sentences[text] as Answer)(options);
       },

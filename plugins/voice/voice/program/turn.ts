@@ -8,7 +8,7 @@ export const TURN_MS = 75_000;
 
 export async function tell(
   out: ProgramOutput,
-  { heard: words, nearest, confidence, unsure, engine, stage, plan, said, outcome, code }: VoiceTurn,
+  { heard: words, nearest, confidence, unsure, close, engine, stage, plan, said, outcome, code }: VoiceTurn,
   indent = '',
 ): Promise<void> {
   const line = (name: string, text: string | undefined) =>
@@ -19,6 +19,7 @@ export async function tell(
   const sure = confidence === undefined ? undefined : `${Math.round(100 * confidence)} %`;
   await line('nearest', nearest);
   await line('sure', sure && (unsure ? `${sure}, least of "${unsure}"` : sure));
+  await line('close', close);
   await line('plan', plan && [plan.intent, ...slots].join(' '));
   await line('said', said);
   await line('outcome', code ? `${outcome}, ${code}` : outcome);

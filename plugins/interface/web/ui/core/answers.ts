@@ -379,6 +379,7 @@ export interface Answers {
       readonly nearest?: string;
       readonly confidence?: number;
       readonly unsure?: string;
+      readonly close?: string;
       readonly stage?: "local" | "cloud";
       readonly engine?: string;
       readonly plan?: Readonly<Record<string, unknown>>;
