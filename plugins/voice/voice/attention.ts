@@ -291,7 +291,7 @@ export class Attention {
 
   #events(): EarEvents {
     return {
-      phrases: () => this.#phrases(),
+      phrases: () => phrasesIn(this.#floor.machine.state, this.#settings),
       speculates: () => this.#settings.local && this.#floor.machine.state !== 'speaking',
       transcriber: () => this.#transcriber(),
       wake: (hit) => this.#called(hit),
@@ -304,17 +304,6 @@ export class Attention {
         this.wakeProblem = reason;
       },
     };
-  }
-
-  #phrases(): readonly WakePhrase[] {
-    const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = this.#settings;
-    const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
-    const { state } = this.#floor.machine;
-    if (state === 'thinking') return [...wake, ...stops];
-    if (state !== 'speaking') return wake;
-    if (whileSpeaking === 'suspend') return [];
-    if (whileSpeaking === 'normal') return [...wake, ...stops];
-    return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
   }
 
   async #complete(text: string): Promise<Completeness> {
@@ -359,6 +348,17 @@ export class Attention {
     if (!stopWords.includes(hit.phrase)) this.#floor.input({ kind: 'wake', turn: randomUUID(), hit });
     else if (state === 'speaking' || state === 'thinking') this.#floor.input({ kind: 'stop' });
   }
+}
+
+/** Phrases to look for in a state: thresholds are higher while the device itself speaks. */
+function phrasesIn(state: Floor['machine']['state'], settings: AttentionSettings): readonly WakePhrase[] {
+  const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = settings;
+  const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
+  if (state === 'thinking') return [...wake, ...stops];
+  if (state !== 'speaking') return wake;
+  if (whileSpeaking === 'suspend') return [];
+  if (whileSpeaking === 'normal') return [...wake, ...stops];
+  return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
 }
 
 function wordsOf(text: string): string {
