@@ -46,12 +46,14 @@ export class FlightRecorder {
         if (now - (this.#writtenAt.get(subject) ?? -PAUSE_MS) < PAUSE_MS) return;
         if (this.#writtenAt.size >= 1_000) this.#writtenAt.clear();
         this.#writtenAt.set(subject, now);
-        await this.#turns.run(() => this.#write(subject)).catch((error) =>
-          this.#log.warn(
-            { subject, reason: reasonOf(error) },
-            'what was said before the failure cannot be written down',
-          ),
-        );
+        await this.#turns
+          .run(() => this.#write(subject))
+          .catch((error) =>
+            this.#log.warn(
+              { subject, reason: reasonOf(error) },
+              'what was said before the failure cannot be written down',
+            ),
+          );
       },
       { retained: false },
     );
