@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, CoreError, reasonOf } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { SkuChange } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
 import type { KernelParts } from './host.ts';
@@ -31,7 +32,7 @@ export class Composition {
   readonly #lifecycle: Lifecycle;
   readonly #parts: KernelParts;
   readonly #resolve: Resolve | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   constructor(
     resolved: Resolved,
@@ -56,9 +57,7 @@ export class Composition {
 
   /** One after the other: each reads the SKU when its turn comes. */
   apply({ check = false, installed = false } = {}): Promise<SkuChange> {
-    const turn = this.#turn.then(() => this.#apply(check, installed));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.run(() => this.#apply(check, installed));
   }
 
   async #apply(check: boolean, installed: boolean): Promise<SkuChange> {

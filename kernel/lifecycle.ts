@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, CoreError, type PluginDefinition, reasonOf, spentText } from '@device-core/plugin-api';
 import { isLiveChange } from '@device-core/plugin-api/inside/manifest-check';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { originOf } from './blame.ts';
 import { outcome } from './deadline.ts';
@@ -24,7 +25,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'us
   readonly #clock: Clock;
   readonly #records: Records;
   readonly #starting = new Set<Promise<void>>();
-  #changes: Promise<unknown> = Promise.resolve();
+  readonly #changes = new Serial();
   #starts = 0;
   #first = true;
   /** While plugins are being stopped nothing starts: it could lean on what goes next. */
@@ -49,7 +50,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'us
   stop(): Promise<void> {
     this.#ended = true;
     for (const record of this.#records.all) if (record.state === 'starting') void record.run?.scope.end();
-    return this.#change(async () => {
+    return this.#changes.run(async () => {
       await Promise.all(this.#starting);
       await this.#stopAll(this.#records.all);
     });
@@ -113,7 +114,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'us
     also: readonly string[],
     between: (undo: boolean) => void,
   ): Promise<ReturnType<Lifecycle['difference']>> {
-    return this.#change(async () => {
+    return this.#changes.run(async () => {
       const former = this.#records.all.map(({ entry, enabled, state }) => ({ entry, enabled, state }));
       const difference = this.difference(entries, also);
       const { added, changed, removed, affected } = difference;
@@ -183,34 +184,29 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'us
   }
 
   #again(id: string, change: { enabled?: boolean; definition?: PluginDefinition }): Promise<PluginStatus> {
-    return this.#change(async () => {
-      const record = this.#records.find(id);
-      const tree = this.#records.withDependents([id]);
-      await this.#stopAll(tree, record, () => {
-        const { enabled = record.enabled, definition = record.definition } = change;
-        record.definition = definition;
-        this.#records.put(record, enabled);
+    return this.#changes
+      .run(async () => {
+        const record = this.#records.find(id);
+        const tree = this.#records.withDependents([id]);
+        await this.#stopAll(tree, record, () => {
+          const { enabled = record.enabled, definition = record.definition } = change;
+          record.definition = definition;
+          this.#records.put(record, enabled);
+        });
+        return { record, tree };
+      })
+      .then(async ({ record, tree }) => {
+        await this.#settled(tree);
+        return this.#records.status(record);
       });
-      return { record, tree };
-    }).then(async ({ record, tree }) => {
-      await this.#settled(tree);
-      return this.#records.status(record);
-    });
   }
 
   #crash(record: PluginRecord, run: PluginRun, thrown: unknown): void {
-    void this.#change(async () => {
+    void this.#changes.run(async () => {
       if (record.run !== run) return; // it was stopped or started again meanwhile
       const error = failureOf('PLUGIN_CRASHED', record, thrown);
       await this.#stopAll(this.#records.withDependents([record.entry.id]), record, () => this.#fail(record, error));
     });
-  }
-
-  /** Runs changes one after the other. */
-  #change<T>(fn: () => Promise<T>): Promise<T> {
-    const change = this.#changes.then(fn);
-    this.#changes = change.catch(() => undefined);
-    return change;
   }
 
   /** The first wave is what says `early`: while one of it is on its way no other code is imported. */
@@ -376,7 +372,7 @@ export class Lifecycle implements Omit<PluginManager, 'apply' | 'settings' | 'us
     this.#records.set(record, pause === undefined ? 'quarantined' : 'failed', error.message, error.code);
     if (pause === undefined || this.#ended) return;
     const again = () =>
-      this.#change(async () => {
+      this.#changes.run(async () => {
         if (record.retry !== retry) return;
         record.restarts++;
         this.#records.set(record, 'waiting');

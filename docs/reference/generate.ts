@@ -21,7 +21,6 @@ import { restPage, restPages } from './generator/rest.ts';
 import { rpcPage } from './generator/rpc.ts';
 import { SCENE_FILES, scenesPage } from './generator/scenes.ts';
 import { servicesPage } from './generator/services.ts';
-import { SHARED_FILES } from './generator/shared.ts';
 import { SUITE, suiteFile } from './generator/suite.ts';
 import { variantsPage } from './generator/variants.ts';
 
@@ -41,7 +40,6 @@ const PAGES: Readonly<Record<string, (input: Input) => string>> = {
   'services.md': servicesPage,
   ...RESERVED_FILES,
   ...SCENE_FILES,
-  ...SHARED_FILES,
   [ANSWERS]: answersFile,
   [SUITE]: suiteFile,
   'variants.md': variantsPage,

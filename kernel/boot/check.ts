@@ -9,37 +9,28 @@ import {
   maybe,
   type PluginManifest,
   type ProgramDeclaration,
-  reasonOf,
   type SkuManifest,
   type SkuPlugin,
   unknownCapability,
 } from '@device-core/plugin-api';
 import { type InstalledLine, installedLines, readInstalled } from '@device-core/plugin-api/inside/installed';
-import { isSkuOnly, manifestProblems, UNIQUE_ITEM_PROPERTIES } from '@device-core/plugin-api/inside/manifest-check';
+import { manifestProblems } from '@device-core/plugin-api/inside/manifest-check';
 import { foreignNames, reservedNames } from '@device-core/plugin-api/inside/own-names';
-import { type PluginOverrides, readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
+import { readPluginSettings } from '@device-core/plugin-api/inside/plugin-settings';
 import type { PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { SkuFamily, SkuPlace } from '@device-core/plugin-api/inside/sku-family';
 import { manifestInTree, treeAliases, treeManifests } from '@device-core/plugin-api/inside/tree';
 import { isRange, isVersion, satisfies } from '@device-core/plugin-api/inside/versions';
-import { schemaProblems, type YamlPath } from '@device-core/plugin-api/inside/yaml';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { provideDenied, useDenied } from '../isolation/border.ts';
-import {
-  graphNode,
-  KERNEL_SERVICES,
-  type PluginEntry,
-  type Problem,
-  type Resolve,
-  type Resolved,
-} from '../resolved.ts';
-import { addressPasswords } from './address-passwords.ts';
+import type { PluginEntry, Problem, Resolve, Resolved } from '../resolved.ts';
 import type { Setting } from './arguments.ts';
-import { cyclesOf, providersOf } from './conflicts.ts';
 import { checkFlags } from './flags.ts';
 import { deepFreeze } from './freeze.ts';
-import { configure, readManifest, readSku, type Source, shown, topOf } from './manifests.ts';
-import { secretHint } from './secret-hint.ts';
-import { isolationProblem, manifestOf, setMember, shareOf, withHeaps } from './sku-line.ts';
+import { type LaidOver, LineConfiguration } from './line-configuration.ts';
+import { readManifest, readSku, type Source, shown, topOf } from './manifests.ts';
+import { PluginSet } from './plugin-set.ts';
+import { isolationProblem, manifestOf, type Report, shareOf, withHeaps } from './sku-line.ts';
 
 /** Lists of plugins: the SKU, or the installed ones of the device. */
 type Lines = Source<Pick<SkuManifest, 'plugins'>>;
@@ -80,41 +71,32 @@ const nameOf = ({ file, code, message }: Problem) => `${file} ${code} ${message}
 class SkuCheck {
   readonly problems: Problem[] = [];
   readonly #tree = treeManifests(TREE);
-  readonly #settings: readonly Setting[];
   readonly #lines = new Map<string, Lines>();
   /** Problems of plugins that miss one that the operator switched off: they are intended. */
   readonly #meant = new Set<string>();
   #sku: Lines | undefined;
-  #removed: SkuFamily['removed'] = new Map();
   #simulated = false;
   /** Lines of plugins that were installed on the device. */
   #overlaid: Lines | undefined;
   #disabled: readonly string[] = [];
-  /** Settings of the device, and their file. */
-  #overrides: PluginOverrides = {};
-  #overridden = topOf('');
+  #over: LaidOver;
   /** Manifests by plugin, of those that declare feature flags. */
   readonly #flags = new Map<string, SkuPlace>();
   /** Configuration in the line of each plugin. */
   readonly given = new Map<string, Readonly<Record<string, unknown>>>();
 
   constructor(settings: readonly Setting[]) {
-    this.#settings = settings;
+    this.#over = { settings, overrides: {}, overridden: topOf('') };
   }
 
-  report(
-    wouldStop: Problem['stops'],
-    place: SkuPlace,
-    path: YamlPath,
-    code: ErrorCode,
-    message: string,
-    plugin?: string,
-  ): void {
+  readonly report: Report = (wouldStop, place, path, code, message, plugin) => {
     const about = plugin === undefined ? {} : { plugin };
     const stops = wouldStop === 'core' && plugin && this.#installed(plugin) ? 'plugin' : wouldStop;
     const { file, line } = place.at(path);
-    this.problems.push({ file: shown(file), line, code, message, stops, ...about });
-  }
+    const problem: Problem = { file: shown(file), line, code, message, stops, ...about };
+    this.problems.push(problem);
+    return problem;
+  };
 
   plugins(sku: SkuFamily, state?: string, saved?: string): readonly PluginEntry[] {
     const { auth, simulated, plugins, grants = {}, safeMode = [] } = sku.value;
@@ -134,12 +116,11 @@ class SkuCheck {
       this.report('nothing', sku, ['safeMode', index], 'PLUGIN_NOT_FOUND', message);
     }
     this.#sku = sku;
-    this.#removed = sku.removed;
     this.#simulated = simulated === true;
     for (const id of Object.keys(plugins)) this.#lines.set(id, sku);
     if (state !== undefined) this.#overlay(state);
     if (saved !== undefined) this.#keep(saved);
-    for (const { plugin, key } of this.#settings) {
+    for (const { plugin, key } of this.#over.settings) {
       if (this.#lines.has(plugin)) continue;
       const message = `${plugin}.${key} is set, but this SKU has no plugin ${plugin}${didYouMean(plugin, this.#lines.keys())}`;
       // Safe mode leaves plugins out, and is to start with the command line of the device that it saves.
@@ -147,7 +128,17 @@ class SkuCheck {
     }
     const entries = [...this.#lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, lines]) => this.#plugin(lines, id));
     const able = () => entries.filter(({ id, enabled }) => enabled && !this.#refusal(id).refused);
-    this.#providers(able());
+    const set = new PluginSet({
+      root: TREE,
+      tree: this.#tree,
+      removed: sku.removed,
+      disabled: this.#disabled,
+      given: this.given,
+      report: this.report,
+      line: (id) => this.#lines.get(id)!,
+      installed: (id) => this.#installed(id),
+    });
+    set.providers(able());
     const declarers = able().flatMap((entry) => {
       const place = this.#flags.get(entry.id);
       return place ? [{ entry, place, installed: this.#installed(entry.id) }] : [];
@@ -155,8 +146,8 @@ class SkuCheck {
     checkFlags(sku, declarers, (place, path, message, plugin) =>
       this.report('plugin', place, path, place === sku ? 'SKU_INVALID' : 'MANIFEST_INVALID', message, plugin),
     );
-    this.#services(able(), entries);
-    this.#names(able());
+    for (const problem of set.services(able(), entries)) this.#meant.add(nameOf(problem));
+    set.names(able());
     return withHeaps(entries).map((entry) => ({ ...entry, ...this.#refusal(entry.id) }));
   }
 
@@ -187,9 +178,9 @@ class SkuCheck {
     if (problem) this.report('nothing', lines, [], problem.code, problem.message);
     this.#disabled = installed.disabled;
     const settings = readPluginSettings(state);
-    this.#overrides = settings.overrides;
-    this.#overridden = topOf(settings.file);
-    if (settings.problem) this.report('nothing', this.#overridden, [], settings.problem.code, settings.problem.message);
+    const overridden = topOf(settings.file);
+    this.#over = { ...this.#over, overrides: settings.overrides, overridden };
+    if (settings.problem) this.report('nothing', overridden, [], settings.problem.code, settings.problem.message);
     for (const id of Object.keys(lines.value.plugins)) {
       if (!this.#lines.has(id)) this.#lines.set(id, lines);
       else this.report('nothing', lines, ['plugins', id], 'PLUGIN_CONFLICT', `${id} of the SKU is used instead`);
@@ -248,7 +239,7 @@ class SkuCheck {
     }
     if (source) {
       this.#fits(sku, id, line.version, isolation, manifest);
-      this.#configure(sku, id, manifest, config, tree);
+      new LineConfiguration(manifest, id, this.#over, this.report).complete(sku, config, tree ? 'tree' : 'outside');
     }
     const entry = {
       id,
@@ -330,149 +321,6 @@ class SkuCheck {
     const error = new CoreError('ISOLATION_UNSUPPORTED', { plugin: id, isolation, reason });
     refuse('isolation', error.code, error.message);
   }
-
-  /** Fills settings and defaults in and freezes it. What does not fit stops the Core: it would not be what the OEM asked for. */
-  #configure(sku: Lines, id: string, manifest: PluginManifest, config: Record<string, unknown>, tree: boolean): void {
-    const at: YamlPath = ['plugins', id, 'config'];
-    for (const path of addressPasswords(config)) {
-      const instead = 'take it out; `devicectl secret set NAME` keeps it for a setting that takes { secret: NAME }';
-      const message = `configuration ${[id, ...path].join('.')} is an address with a password, for all who read the SKU: ${instead}`;
-      // A device that has run with it goes on; a change that brings it is refused.
-      this.report('nothing', sku, [...at, ...path], 'SKU_INVALID', message, id);
-    }
-    const from = tree ? 'tree' : 'outside';
-    const set = (target: Record<string, unknown>): void => {
-      for (const { plugin, key, value, append } of this.#settings)
-        if (plugin === id) setMember(target, key.split('.'), value, append ?? false);
-    };
-    try {
-      this.#override(id, manifest, config, (target) => {
-        set(target);
-        return schemaProblems(configure(manifest.config, target, from));
-      });
-      set(config);
-      for (const { path, reason, keyword } of schemaProblems(configure(manifest.config, config, from))) {
-        const message = `configuration ${[id, ...path].join('.')} ${reason}${secretHint(manifest.config, config, path)}`;
-        // The plugin takes the first of two items of one name and reports it, so the device still starts.
-        const stops = keyword === UNIQUE_ITEM_PROPERTIES ? 'nothing' : 'core';
-        this.report(stops, sku, [...at, ...path], 'SKU_INVALID', message, id);
-      }
-    } catch (error) {
-      const message = `the configuration schema of ${id} cannot be applied: ${reasonOf(error)}`;
-      this.report('plugin', sku, at, 'MANIFEST_INVALID', message, id);
-    }
-    deepFreeze(config);
-  }
-
-  /**
-   * Lays what was set on the device over a configuration, or leaves all of it out where it does not fit: a former
-   * version may have taken it.
-   */
-  #override(
-    id: string,
-    manifest: PluginManifest,
-    config: Record<string, unknown>,
-    problems: (target: Record<string, unknown>) => ReturnType<typeof schemaProblems>,
-  ): void {
-    const found = Object.hasOwn(this.#overrides, id) ? Object.entries(this.#overrides[id] ?? {}) : [];
-    const members = found.filter(([key]) => !isSkuOnly(manifest.config, key));
-    for (const [key] of found.filter(([name]) => isSkuOnly(manifest.config, name))) {
-      const message = `what was set for ${id}.${key} is left out: the SKU alone decides this`;
-      this.report('nothing', this.#overridden, [], 'CONFIG_VALUE_INVALID', message, id);
-    }
-    if (members.length === 0 || manifest.config === undefined) return;
-    const lay = (target: Record<string, unknown>): Record<string, unknown> => {
-      for (const [key, value] of members) setMember(target, key.split('.'), structuredClone(value), false);
-      return target;
-    };
-    const [first] = problems(lay(structuredClone(config)));
-    if (first === undefined) return void lay(config);
-    const message = `what was set for ${[id, ...first.path].join('.')} is left out: it ${first.reason}`;
-    this.report('nothing', this.#overridden, [], 'CONFIG_VALUE_INVALID', message, id);
-  }
-
-  #providers(entries: readonly PluginEntry[]): void {
-    const nodes = entries.map(graphNode);
-    for (const [service, ids] of providersOf(nodes)) {
-      const own = ids.toSorted((a, b) => Number(this.#installed(a)) - Number(this.#installed(b)));
-      const [first, ...others] = service in KERNEL_SERVICES ? ['the kernel', ...own] : own;
-      for (const id of others) {
-        const message = `plugin ${id} provides ${service}, and so does ${first}`;
-        this.report('core', this.#lines.get(id)!, ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
-      }
-    }
-    for (const path of cyclesOf(nodes)) {
-      const { code, message } = new CoreError('DEPENDENCY_CYCLE', { path: path.join(' -> ') });
-      const id = path.find((one) => this.#installed(one)) ?? path[0]!;
-      this.report('core', this.#lines.get(id)!, ['plugins', id], code, message, id);
-    }
-  }
-
-  /** Asked on the way to a complaint only: it reads every manifest of the tree. */
-  #whoProvides(service: string, range: string): string {
-    const ids = [...this.#tree].flatMap(([id, file]) => {
-      const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
-      return version !== undefined && satisfies(version, range) ? [id] : [];
-    });
-    const removed = [...treeAliases(TREE)].filter(([, { plugin }]) => ids.includes(plugin)).map(([alias]) => alias);
-    for (const id of [...ids, ...removed]) {
-      const { file, line } = this.#removed.get(id)?.() ?? {};
-      if (file !== undefined) return `plugin ${id} provides it, and ${shown(file)}:${line} removes it`;
-    }
-    const offers = ids.map((id) => `"${id}: ^1.0.0"`).join(' or ');
-    return `no plugin of this SKU provides it${offers ? `; the line ${offers} would` : ''}`;
-  }
-
-  /** Names that settings of the SKU take from other plugins, against those that its plugins offer. */
-  #names(entries: readonly PluginEntry[]): void {
-    for (const { id, manifest } of entries)
-      for (const [path, { kind, service }] of Object.entries(manifest.refers ?? {})) {
-        const keys = path.split('.');
-        const named = keys.reduce<unknown>((at, key) => Object(at)[key], this.given.get(id));
-        const offers = new Set(entries.flatMap((entry) => offersOf(entry, kind, service)));
-        if (!Array.isArray(named) || offers.has('*')) continue;
-        for (const [index, name] of named.entries()) {
-          if (offers.has(name)) continue;
-          const there = offers.size > 0 ? `it has ${[...offers].join(', ')}` : 'it has none';
-          const message = `configuration ${id}.${path} names the ${kind} ${name}, and no plugin of this SKU offers it: ${there}${didYouMean(String(name), offers)}`;
-          // The others of the list are used: a device that runs goes on.
-          this.report(
-            'nothing',
-            this.#lines.get(id)!,
-            ['plugins', id, 'config', ...keys, index],
-            'SKU_INVALID',
-            message,
-            id,
-          );
-        }
-      }
-  }
-
-  #services(entries: readonly PluginEntry[], all: readonly PluginEntry[]): void {
-    const offers = entries.flatMap(({ id, manifest }) =>
-      Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
-    );
-    for (const [service, version] of Object.entries(KERNEL_SERVICES))
-      offers.push({ service, version, by: 'the kernel' });
-    for (const { id, manifest } of entries) {
-      for (const [service, range] of Object.entries(manifest.requires ?? {})) {
-        const offer = offers.find((one) => one.service === service);
-        if (offer && satisfies(offer.version, range)) continue;
-        const off = all.find((one) => this.#disabled.includes(one.id) && one.manifest.provides?.[service]);
-        const absent = off ? `plugin ${off.id} provides it, and is switched off` : this.#whoProvides(service, range);
-        const reason = offer ? `${offer.by} provides ${offer.version}` : absent;
-        const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
-        this.report('nothing', this.#lines.get(id)!, ['plugins', id], code, `plugin ${id}: ${message}`, id);
-        if (off && !offer) this.#meant.add(nameOf(this.problems.at(-1)!));
-      }
-    }
-  }
-}
-
-/** A plugin from outside of the tree may say nothing of what it brings. */
-function offersOf({ tree, manifest }: PluginEntry, kind: string, service: string): readonly string[] {
-  if (manifest.offers) return manifest.offers[kind] ?? [];
-  return !tree && manifest.requires?.[service] !== undefined ? ['*'] : [];
 }
 
 function settingsOf(

@@ -1,9 +1,21 @@
 /** Details of a plugin's line in a SKU. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Isolation, PluginManifest, SkuPlugin } from '@device-core/plugin-api';
+import type { ErrorCode, Isolation, PluginManifest, SkuPlugin } from '@device-core/plugin-api';
+import type { SkuPlace } from '@device-core/plugin-api/inside/sku-family';
+import type { YamlPath } from '@device-core/plugin-api/inside/yaml';
 import { HEAP_MB } from '../isolation/entry-data.ts';
-import type { PluginEntry } from '../resolved.ts';
+import type { PluginEntry, Problem } from '../resolved.ts';
+
+/** Reports a problem of a line or a manifest. A plugin that was installed stops itself at the most, never the Core. */
+export type Report = (
+  wouldStop: Problem['stops'],
+  place: SkuPlace,
+  path: YamlPath,
+  code: ErrorCode,
+  message: string,
+  plugin?: string,
+) => Problem;
 
 /** From the least isolation to the most. */
 export const LEVELS: readonly Isolation[] = ['inline', 'worker', 'process'];

@@ -1,4 +1,4 @@
-/** Words of devicectl for names of the table: the one rule of devicectl and of the page that shows commands. Without imports: browsers load a copy. Pure. */
+/** Words of devicectl for names of the table: the one rule of devicectl and of the page that shows commands. Without imports: browsers load it, too. Pure. */
 
 /** `rxLen` -> `rx-len`, `JSONInputs` -> `json-inputs`. */
 export function kebab(name: string): string {

@@ -1,7 +1,7 @@
 /**
  * Answers that a question takes, and the rights that a yes allows before anything is switched: the one rule of panel,
  * page, voice and devicectl. What is required is on and cannot be switched off without a no to the whole; what is
- * optional is off. Without imports: browsers load a copy. Pure.
+ * optional is off. Without imports: browsers load it, too. Pure.
  */
 
 /** The one word that answers a question without capabilities of its own. */

@@ -1,6 +1,6 @@
 /**
  * The one reader of JSON Schemas for forms, commands, settings and pages of the reference: members, choices, items, kinds
- * and secrets. Validation is Ajv's. Without imports: browsers load a copy. Pure.
+ * and secrets. Validation is Ajv's. Without imports: browsers load it, too. Pure.
  */
 
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /**
  * Characters that a person does not see, and that change what is read: one class for logs, terminals, pages and
- * manifests. Without imports: browsers load a copy.
+ * manifests. Without imports: browsers load it, too.
  */
 
 /** Signs of Arabic and Syriac numbers count as formats and are seen. */

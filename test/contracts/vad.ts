@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { AudioFrame } from '@device-core/plugin-api/services/audio';
 import type { VadEngine, VadResult } from '@device-core/plugin-api/services/speech';
-import { collect, framesOf, join, noise, say, silence } from '../fixtures/speech.ts';
+import { collect, framesOf, inNoise, join, noise, say, silence } from '../fixtures/speech.ts';
 
 export interface EngineUnderTest<T> extends AsyncDisposable {
   readonly engine: T;
@@ -64,6 +64,25 @@ export function vadContract(open: () => Promise<EngineUnderTest<VadEngine>>): vo
       count++;
       if (count === 10) stop.abort();
       assert.ok(count < 200, 'it goes on');
+    }
+  });
+}
+
+/** For engines that tell speech from loud noise, too. */
+export function loudVadContract(start: () => Promise<EngineUnderTest<VadEngine>>): void {
+  it('does not take loud noise for speech that never ends', async () => {
+    await using target = await start();
+    for (const colour of ['white', 'pink', 'brown', 'hum'] as const)
+      assert.ok(share(await judge(target.engine, noise(colour, 4_000, 3_000))) < 0.1, colour);
+  });
+
+  it('hears speech in noise', async () => {
+    await using target = await start();
+    const said = await say('turn on the kitchen light please');
+    const frames = Math.floor(said.length / 320);
+    for (const colour of ['white', 'pink', 'brown', 'hum'] as const) {
+      const results = await judge(target.engine, inNoise(join(silence(1_000), said), colour, 20));
+      assert.ok(share(results.slice(50, 50 + frames)) > 0.5, colour);
     }
   });
 }

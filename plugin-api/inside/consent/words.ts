@@ -1,7 +1,7 @@
 /**
  * Sentences that a person reads before a yes, in the languages of the room: a right, and an act. English comes with the
  * question, from the catalogue of capabilities and from the operation; it stands where a language has no words. Without
- * imports: browsers load a copy. Pure.
+ * imports: browsers load it, too. Pure.
  */
 
 /** A right, as far as its sentence goes. */

@@ -1,13 +1,14 @@
 /** Installing and updating as a change. Before the list names a version nothing has happened; what fails after that is taken back whole. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { CoreError, callerName, maybe, reasonOf } from '@device-core/plugin-api';
-import { answersAbout, denyOptional, givenBy, type Seeking, seekConsent } from '@device-core/plugin-api/inside/consent';
+import { CoreError, callerName, maybe } from '@device-core/plugin-api';
+import { answersAbout, givenBy } from '@device-core/plugin-api/inside/consent';
 import type { ChangeData, ChangeMaker } from '@device-core/plugin-api/inside/services/changes';
 import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import type { ActSubject } from '@device-core/plugin-api/services/prompts';
 import { without } from '../shared/package-store/list-file.ts';
 import { removeTree } from './code.ts';
+import { consentTo, seekingOf, type UnderWay } from './install-consent.ts';
 import { type AppEntry, type Retained, retainedOf } from './installed.ts';
 import type { Admitted, Candidate, InstallRequest, Outcome } from './outcome.ts';
 import type { Parts } from './parts.ts';
@@ -41,11 +42,6 @@ interface Data extends ChangeData, InstallRequest {
   readonly same: boolean;
   readonly copied?: boolean;
   readonly outcome: Outcome;
-}
-
-interface UnderWay {
-  readonly candidate: Candidate;
-  readonly admitted: Admitted;
 }
 
 type Caller = Parameters<typeof callerName>[0];
@@ -82,7 +78,12 @@ export class Installation implements ChangeMaker {
       const { manifest } = candidate;
       const { id, version, title, signedBy } = admitted.outcome;
       const given = answersAbout(manifest, request.grants ?? [], { allowed: true, by: 'operator', at: Date.now() });
-      const seeking = await this.#seeking(candidate, admitted, this.#parts.store.installed.apps[id] !== undefined);
+      const seeking = await seekingOf(
+        this.#parts,
+        candidate,
+        admitted,
+        this.#parts.store.installed.apps[id] !== undefined,
+      );
       const what = await givenBy(seeking, given, this.#parts.optional);
       return { id, title, version, signer: signedBy ?? null, what };
     } finally {
@@ -123,14 +124,15 @@ export class Installation implements ChangeMaker {
       case 'check':
         return this.#checkAgain(data);
       case 'consent':
-        await this.#consent(data);
+        await consentTo(this.#parts, this.#known(data), data);
         return {};
       case 'place': {
         const { candidate, admitted } = this.#known(data);
         const { entry } = admitted;
         store.code.spare(change, store.code.pathsOf(app, entry));
         const { folder, tree } = candidate;
-        await this.#checkUnchanged(data, candidate);
+        const { checkUnchanged } = await import('./staging.ts');
+        await checkUnchanged(data.source, candidate, store.limits);
         await store.state.serial(() => store.code.keep(app, entry, folder, tree));
         return {};
       }
@@ -211,57 +213,6 @@ export class Installation implements ChangeMaker {
       ran: status !== undefined && !['stopped', 'failed', 'quarantined'].includes(status.state),
       consents: (await optional.consents?.of(app)) ?? [],
     };
-  }
-
-  /** The old version runs on meanwhile. */
-  async #consent(data: Data): Promise<void> {
-    const { optional } = this.#parts;
-    const { candidate, admitted } = this.#known(data);
-    const { manifest } = candidate;
-    const { app, by, grants = [] } = data;
-    const seeking = await this.#seeking(candidate, admitted, data.before !== undefined);
-    if (grants.length > 0) {
-      if (!optional.consents)
-        throw new CoreError('UNAVAILABLE', {
-          what: 'grants',
-          reason: 'service consents is missing: enable plugin prompts in the SKU',
-        });
-      const strange = grants.find((capability) => !manifest.capabilities.some(({ id }) => id === capability));
-      if (strange !== undefined)
-        throw new CoreError('PARAMS_INVALID', { where: 'grants', reason: `${app} does not ask for ${strange}` });
-      await optional.consents.keep(app, answersAbout(manifest, grants, { allowed: true, by, at: Date.now() }));
-    }
-    // The choice was made before: a person who left out what is optional is not asked about it once more.
-    if (data.grants !== undefined && optional.consents) {
-      const denied = await denyOptional(seeking, { by, at: Date.now() }, optional);
-      if (denied.length > 0) await optional.consents.keep(app, denied);
-    }
-    await seekConsent(seeking, optional);
-  }
-
-  async #seeking({ manifest }: Candidate, { outcome }: Admitted, isThere: boolean): Promise<Seeking> {
-    const { device, config, apps, log } = this.#parts;
-    const { id, signedBy } = outcome;
-    const former = isThere
-      ? await apps
-          .manifest(id)
-          .catch((thrown) => void log.debug({ app: id, reason: reasonOf(thrown) }, 'there is no former manifest'))
-      : undefined;
-    return {
-      app: manifest,
-      ...maybe({ former, signer: signedBy }),
-      skuGrants: (await device()).grants,
-      ms: config.consentMs,
-    };
-  }
-
-  /** Puts in place exactly the checked files, whichever process wrote into the folder meanwhile. */
-  async #checkUnchanged({ source }: Data, { folder, tree }: Candidate): Promise<void> {
-    const { APP_PACKAGE, changeOf } = await import('@device-core/plugin-api/inside/packages');
-    const { limits } = this.#parts.store;
-    const reason = await changeOf(APP_PACKAGE, folder, tree.hash, async () => tree.list, limits);
-    if (reason === undefined) return;
-    throw new CoreError('PACKAGE_INVALID', { source, reason: `it was changed after it was checked: ${reason}` });
   }
 
   async #prepareRun(data: Data): Promise<ChangeData> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CoreError } from '@device-core/plugin-api';
-import { APP_PACKAGE } from '@device-core/plugin-api/inside/packages';
+import { APP_PACKAGE, changeOf, type TreeLimits } from '@device-core/plugin-api/inside/packages';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { readPackage, type Staging, stagePackage } from '../shared/package-store/staging.ts';
 import type { Candidate } from './outcome.ts';
@@ -14,6 +14,13 @@ export async function stage(staging: Staging, inspect: Inspect): Promise<Candida
   await stagePackage({ refusal: 'it is no file' }, staging);
   const tree = await readPackage(APP_PACKAGE, folder, source, limits);
   return { folder, tree, manifest: await inspected(folder, inspect) };
+}
+
+/** Throws PACKAGE_INVALID where a process wrote into the folder after it was checked. */
+export async function checkUnchanged(source: string, { folder, tree }: Candidate, limits: TreeLimits): Promise<void> {
+  const reason = await changeOf(APP_PACKAGE, folder, tree.hash, async () => tree.list, limits);
+  if (reason === undefined) return;
+  throw new CoreError('PACKAGE_INVALID', { source, reason: `it was changed after it was checked: ${reason}` });
 }
 
 /** The folder of the store is nothing that its author knows. */

@@ -48,9 +48,13 @@ function ownWord(app: App, status: AppStatus): ComponentHealth {
         message: `it has not reported for ${quiet} ms; ${limit} ms are agreed`,
       };
   }
-  if (app.unanswered > 0)
-    return { status: 'error', code: 'no-answer', message: `it has not answered ${app.unanswered} pings in a row` };
-  if (health?.kind !== 'none' && !app.hasSession)
+  if (app.sessions.unanswered > 0)
+    return {
+      status: 'error',
+      code: 'no-answer',
+      message: `it has not answered ${app.sessions.unanswered} pings in a row`,
+    };
+  if (health?.kind !== 'none' && !app.sessions.any)
     return { status: 'waiting', code: 'no-session', message: 'its socket is not connected' };
   const word = STATUSES.find((known) => known === status.health?.status) as ComponentStatus | undefined;
   const message = status.health?.message;

@@ -1,34 +1,28 @@
-import { dirname, join } from 'node:path';
-import { afterOwnTime, type Clock, CoreError, maybe, reasonOf, type Spent, spentText } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf, spentText } from '@device-core/plugin-api';
 import type { AppSpec } from '@device-core/plugin-api/inside/app-spec';
 import { limitsOf } from '@device-core/plugin-api/inside/app-spec';
-import type { GuestEnd, OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
+import type { GuestEnd } from '@device-core/plugin-api/inside/services/app-supervisor';
 import type { AppManifest, AppState, AppStatus } from '@device-core/plugin-api/services/apps';
 import { AppBudget } from './app-budget.ts';
 import type { AppContext } from './app-context.ts';
 import { AppCrashes } from './app-crashes.ts';
 import { AppGrants } from './app-grants.ts';
 import { AppLease, type Lent } from './app-lease.ts';
+import { AppOutput } from './app-output.ts';
+import { AppPhase } from './app-phase.ts';
 import { type AppPlace, placeOf } from './app-place.ts';
-import { type AppRun, describeEnd, startRun } from './app-run.ts';
-import { type CrashLine, crashLine } from './crash-line.ts';
+import { type AppRun, describeEnd, settleRun, startRun } from './app-run.ts';
+import { AppSessions } from './app-sessions.ts';
+import { CrashAccount } from './crash-account.ts';
 import { specOfRun, userOf } from './guest-spec.ts';
 import { LastHeard } from './last-heard.ts';
-import { lastWords } from './last-words.ts';
-import { Liveness, processorWait } from './liveness.ts';
-import { pingApp, pingLimits } from './ping.ts';
-import { RateLimit } from './rate-limit.ts';
-import { refusalsSince } from './refusals.ts';
 import { Turns } from './turns.ts';
 
 /** Told with their code: somebody has to do something about them. */
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
-const START_MS = 10_000;
 const STOP_MS = 3_000;
 /** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
-
-type Outcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
 
 /** One app and its state, which changes in turns. */
 export class App {
@@ -36,72 +30,57 @@ export class App {
   readonly folder: string;
   readonly grants: AppGrants;
   readonly budget: AppBudget;
-  /** Limit of log.write. */
-  readonly logRate: RateLimit;
-  /** Limit of output lines shown in the terminal. */
-  readonly outputRate: RateLimit;
-  /** Its folder was named by somebody: it is a developer's, not installed. */
-  readonly #named: boolean;
-  #shouting: Disposable | undefined;
-  readonly #place: AppPlace;
+  readonly output: AppOutput;
+  readonly sessions: AppSessions;
+  /** Folders of its data and cache. */
+  readonly folders: AppPlace;
   readonly #context: AppContext;
   readonly #lease: AppLease;
   readonly #crashes: AppCrashes;
   readonly #changed: (app: App) => void;
   readonly #turns: Turns;
-  #state: AppState = 'stopped';
-  #reason: string | undefined;
-  #crash: CrashLine | undefined;
-  /** Refusals of the run that crashed. */
-  #refused = '';
-  #launchedAt = 0;
-  /** How it last came to an end by itself, and how often it did. */
-  #lastEnd: AppStatus['lastEnd'];
-  #liveness: Liveness | undefined;
-  #since: number;
-  /** The same moment, monotonic. */
-  #entered: number;
+  readonly #phase: AppPhase;
+  readonly #account: CrashAccount;
   #restarts = 0;
   #process: AppRun | undefined;
   #retry: Disposable | undefined;
-  #lostSession: Disposable | undefined;
-  /** Open sessions by id; whoever waits for the first one is in `#opened`. */
-  readonly #sessions = new Set<string>();
-  #opened: (() => void) | undefined;
-  #health: AppStatus['health'];
   /** When it last reported its health, or began to run. */
   readonly heard: LastHeard;
   #complaint: CoreError | undefined;
 
   constructor(manifest: AppManifest, folder: string, context: AppContext, changed: (app: App) => void) {
-    this.#named = dirname(folder) !== join(context.device.paths.var, 'apps');
     this.manifest = manifest;
     this.folder = folder;
     this.#context = context;
     this.#changed = changed;
-    this.#since = context.scope.clock.now();
-    this.#entered = context.scope.clock.monotonic();
-    this.heard = new LastHeard(context.scope.clock);
     this.#turns = new Turns((reason) => context.log.error({ app: manifest.id, reason }, 'a change of an app failed'));
-    this.#place = placeOf(manifest, context.device.paths);
+    this.folders = placeOf(manifest, context.device.paths);
     this.#lease = new AppLease(manifest, context);
     const { scope, device, config, log } = context;
+    this.heard = new LastHeard(scope.clock);
     this.#crashes = new AppCrashes({ manifest, limits: config.crash, paths: device.paths, clock: scope.clock, log });
-    this.#reason = this.#crashes.quarantine;
-    if (this.#reason !== undefined) this.#state = 'quarantined';
+    this.#phase = new AppPhase(scope.clock, this.#crashes.quarantine, () => this.#changed(this));
     this.grants = new AppGrants(manifest, folder, context);
     this.budget = new AppBudget(limitsOf(manifest.resources, context.config.ceilings));
-    this.logRate = new RateLimit(context.config.logRate);
-    this.outputRate = new RateLimit(context.config.logRate);
+    this.output = new AppOutput(this, context);
+    this.#account = new CrashAccount(this, context);
+    this.sessions = new AppSessions({
+      manifest,
+      context,
+      turns: this.#turns,
+      process: () => this.#process,
+      isRunning: () => this.#phase.state === 'running',
+      crashed: (reason) => this.#crashed(reason),
+    });
   }
 
   get state(): AppState {
-    return this.#state;
+    return this.#phase.state;
   }
 
   /** Why it is in its state, without the output of the app, which may hold what others must not read. */
   get reason(): string | undefined {
-    return this.#reason;
+    return this.#phase.reason;
   }
 
   /** Fault of the present app.yaml, because of which the last good one is in force. */
@@ -119,36 +98,36 @@ export class App {
 
   /** It runs, or will again by itself. */
   get active(): boolean {
-    return this.#state === 'starting' || this.#state === 'running' || this.#state === 'backoff';
+    return this.#phase.isActive;
   }
 
   status(): AppStatus {
     const { id, name, version, title } = this.manifest;
     const pid = this.#process?.pid;
-    const reason = this.#reason;
+    const reason = this.#phase.reason;
     return {
       id,
       name,
       version,
       title,
-      state: this.#state,
-      since: this.#since,
+      state: this.#phase.state,
+      since: this.#phase.since,
       restarts: this.#restarts,
-      ...(reason === undefined ? {} : { reason: this.#isTroubled ? this.#withOutput(reason) : reason }),
+      ...(reason === undefined ? {} : { reason: this.#phase.isTroubled ? this.#account.explain(reason) : reason }),
       ...(this.#complaint ? { complaint: this.#complaint.toWire() } : {}),
       ...(pid ? { pid } : {}),
-      ...maybe({ lastEnd: this.#lastEnd }),
+      ...maybe({ lastEnd: this.#account.lastEnd }),
       capabilities: this.grants.decision.granted,
       denied: this.grants.decision.denied,
       leftOut: this.#lease.leftOut,
-      ...maybe({ health: this.#health }),
+      ...maybe({ health: this.heard.health }),
     };
   }
 
   /** Resolves when it runs or failed to. The operator's word also ends a pause and a quarantine. */
   start(): Promise<void> {
     return this.#turns.take(async () => {
-      if (this.#state === 'running') return;
+      if (this.#phase.state === 'running') return;
       this.#crashes.forgive();
       await this.#launch();
     });
@@ -158,7 +137,7 @@ export class App {
   stop(reason: string): Promise<void> {
     return this.#turns.takeToStop(async () => {
       this.#retry?.[Symbol.dispose]();
-      if (this.#state !== 'stopped') await this.#end(reason, 'stopped');
+      if (this.#phase.state !== 'stopped') await this.#end(reason, 'stopped');
     });
   }
 
@@ -168,10 +147,10 @@ export class App {
    */
   restart(reason: string): Promise<void> {
     return this.#turns.takeToStop(async () => {
-      if (this.#state !== 'stopped') await this.#end(reason, 'stopped', () => this.#lease.voidToken());
+      if (this.#phase.state !== 'stopped') await this.#end(reason, 'stopped', () => this.#lease.voidToken());
       this.#crashes.forgive();
       await this.#launch();
-      if (this.#state === 'stopped') await this.#lease.end();
+      if (this.#phase.state === 'stopped') await this.#lease.end();
     });
   }
 
@@ -199,45 +178,9 @@ export class App {
     return this.#process?.run;
   }
 
-  /** Folders of its data and cache. */
-  get folders(): { readonly data: string; readonly cache: string } {
-    return this.#place;
-  }
-
   /** Takes what is granted now. True: it is something else, and the app runs with what it was told before. */
   decideAgain(): boolean {
     return this.grants.decideAgain() && this.active;
-  }
-
-  reportHealth(status: string, message: string | undefined): void {
-    this.#health = { status, ...maybe({ message }), at: this.#clock.now() };
-    this.heard.now();
-  }
-
-  sessionOpened(session: string): void {
-    this.#sessions.add(session);
-    this.#lostSession?.[Symbol.dispose]();
-    this.#lostSession = undefined;
-    this.#opened?.();
-  }
-
-  sessionClosed(session: string): void {
-    this.#sessions.delete(session);
-    if (this.#sessions.size === 0 && this.#state === 'running') this.#awaitSession();
-  }
-
-  /** It has none, and is given as long as for its start. */
-  #awaitSession(): void {
-    if (!this.#awaitsSession || this.#context.scope.signal.aborted) return;
-    const limit = this.#startTimeout;
-    const process = this.#process;
-    this.#lostSession?.[Symbol.dispose]();
-    this.#lostSession = this.#ownTime(limit, (spent) =>
-      this.#turns.takeQuietly(async () => {
-        if (this.#process === process && this.#sessions.size === 0)
-          await this.#crashed(`it has had no session for ${spentText(limit, spent)}`);
-      }),
-    );
   }
 
   /** Manifest parts are told to a registry that has just come. */
@@ -256,28 +199,14 @@ export class App {
     if (this.active) await this.#lease.lookForFunctions();
   }
 
-  get hasSession(): boolean {
-    return this.#sessions.size > 0;
-  }
-
-  get #awaitsSession(): boolean {
-    return this.manifest.health?.kind !== 'none';
-  }
-
-  get #startTimeout(): number {
-    return this.manifest.lifecycle?.startTimeoutMs ?? START_MS;
-  }
-
   async #launch(): Promise<void> {
     if (this.#turns.signal.aborted || this.#context.scope.signal.aborted) return;
     this.#retry?.[Symbol.dispose]();
     this.#retry = undefined;
-    this.#health = undefined;
-    this.#sessions.clear();
-    this.#crash = undefined;
-    this.#refused = '';
-    this.#enter('starting');
-    this.#launchedAt = this.#since;
+    this.heard.forget();
+    this.sessions.clear();
+    this.#phase.enter('starting');
+    this.#account.begin(this.#phase.since);
     await this.#endProcess(0); // of a stop that failed
     let process: AppRun;
     try {
@@ -289,19 +218,18 @@ export class App {
       await this.#end(refused ? thrown.toWire() : reasonOf(thrown), 'failed');
       return;
     }
-    const outcome = await this.#outcome(process);
+    const outcome = await this.sessions.first(process);
     if (outcome === 'cancelled') return;
     if (outcome === 'ready') {
-      const known = this.#ready(process);
+      const known = settleRun(process, this.manifest.id, this.#context);
       // With a session the app runs already, so that this takes no time.
-      if (this.#awaitsSession) await known;
-      this.#enter('running');
+      if (this.sessions.expected) await known;
+      this.#phase.enter('running');
       this.heard.now();
-      this.#watch(process);
-      if (this.#sessions.size === 0) this.#awaitSession();
+      this.sessions.watch(process);
       void process.ended.then((end) => this.#turns.takeQuietly(() => this.#exited(process, end)));
     } else if (typeof outcome === 'object' && 'late' in outcome) {
-      await this.#crashed(`it was not ready after ${spentText(this.#startTimeout, outcome.late)}`);
+      await this.#crashed(`it was not ready after ${spentText(this.sessions.startLimitMs, outcome.late)}`);
     } else if (outcome.cause === 'start') {
       await this.#end(`cannot run ${this.manifest.exec.command}: ${outcome.reason}`, 'failed');
     } else {
@@ -316,72 +244,12 @@ export class App {
 
   async #spawn({ addresses, token }: Lent): Promise<AppRun> {
     const { config, appSupervisor } = this.#context;
-    const { manifest } = this;
     const spec = await this.spec(addresses);
     await this.#lease.openWayOut(spec);
-    if (this.#named) this.#shouting = appSupervisor.onOutput(manifest.name, (line) => this.#shout(line));
+    this.output.show();
     const demand = config.insecure ? {} : config.demand;
     this.#process = await startRun(appSupervisor, spec, { token, demand });
     return this.#process;
-  }
-
-  #outcome(process: AppRun): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>();
-    void process.ended.then(resolve);
-    if (this.#turns.signal.aborted) return Promise.resolve('cancelled');
-    const cancelled = () => resolve('cancelled');
-    this.#turns.signal.addEventListener('abort', cancelled, { once: true });
-    this.#opened = () => resolve('ready');
-    if (!this.#awaitsSession || this.hasSession) resolve('ready');
-    const timer = this.#ownTime(this.#startTimeout, (late) => resolve({ late }));
-    return promise.finally(() => {
-      timer[Symbol.dispose]();
-      this.#turns.signal.removeEventListener('abort', cancelled);
-      this.#opened = undefined;
-    });
-  }
-
-  /** Limits that would have held up its start hold from now on, and by now its program is known. */
-  async #ready(process: AppRun): Promise<void> {
-    try {
-      process.pid = (await this.#context.appSupervisor.ready(process.run)).pid ?? process.pid;
-    } catch (thrown) {
-      this.#context.log.warn({ app: this.manifest.id, reason: reasonOf(thrown) }, 'cannot set the limits of an app');
-    }
-  }
-
-  /** Asks it while it runs, and ends it when it does not answer. */
-  #watch(process: AppRun): void {
-    if (!this.#awaitsSession) return;
-    const { id, health } = this.manifest;
-    const limits = pingLimits(this.#context.config.ping, health?.liveness);
-    this.#liveness = new Liveness({
-      label: id,
-      scope: this.#context.scope,
-      limits,
-      pid: process.leader,
-      ask: (signal) => pingApp(this.#context.appSockets, id, [...this.#sessions], limits, signal),
-      hung: (reason) =>
-        void this.#turns.takeQuietly(async () => {
-          if (this.#process === process && this.#state === 'running') await this.#crashed(reason);
-        }),
-    });
-  }
-
-  /** Pings in a row that it has not answered. */
-  get unanswered(): number {
-    return this.#liveness?.misses ?? 0;
-  }
-
-  /** A limit of its own time: neither a busy event loop nor the wait for a processor counts (decisions D12a). */
-  #ownTime(ms: number, over: (spent: Spent) => void): Disposable {
-    const clock = this.#clock;
-    const pid = this.#process?.leader ?? 0;
-    return afterOwnTime(clock, ms, over, [() => clock.taken(), processorWait(pid)]);
-  }
-
-  get #clock(): Clock {
-    return this.#context.scope.clock;
   }
 
   async #exited(process: AppRun, exit: GuestEnd): Promise<void> {
@@ -392,18 +260,12 @@ export class App {
 
   /** It ended by itself or had to be ended: what the manifest and the crash policy say happens next. */
   async #crashed(reason: string, exit?: GuestEnd): Promise<void> {
-    const now = this.#clock.monotonic();
-    const ran = this.#state === 'running' ? now - this.#entered : 0;
+    const now = this.#context.scope.clock.monotonic();
+    const ran = this.#phase.ranMs;
     const restart = this.manifest.lifecycle?.restart ?? 'on-failure';
-    const wellDone = exit?.code === 0 && this.#state === 'running';
-    const { appSupervisor } = this.#context;
-    const run = this.#process?.run;
-    const words = wellDone || run === undefined ? [] : await lastWords(appSupervisor, this.manifest.name, run);
-    if (!wellDone) {
-      this.#crash = crashLine(words, this.folder);
-      this.#refused = await refusalsSince(this.#context.grants, this.manifest.id, this.#launchedAt);
-    }
-    this.#lastEnd = { reason: this.#withOutput(reason), at: this.#clock.now(), count: (this.#lastEnd?.count ?? 0) + 1 };
+    const wellDone = exit?.code === 0 && this.#phase.state === 'running';
+    if (!wellDone) await this.#account.read(this.#process?.run);
+    this.#account.ended(reason);
     if (wellDone && restart !== 'always') return this.#end(reason, 'stopped');
     if (restart === 'never') return this.#end(reason, 'failed');
     const pause = this.#crashes.failed(now, ran, reason);
@@ -412,10 +274,10 @@ export class App {
     await this.#lease.voidToken();
     await this.#endProcess(0);
     if (this.#context.scope.signal.aborted) return;
-    this.#enter('backoff', reason);
+    this.#phase.enter('backoff', reason);
     this.#retry = this.#context.scope.timeout(`restart of ${this.manifest.id}`, pause, () =>
       this.#turns.takeQuietly(async () => {
-        if (this.#state !== 'backoff') return;
+        if (this.#phase.state !== 'backoff') return;
         this.#restarts += 1;
         await this.#launch();
       }),
@@ -428,63 +290,33 @@ export class App {
     state: 'stopped' | 'failed' | 'quarantined',
     giveBack = () => this.#lease.end(),
   ): Promise<void> {
-    if (this.#process) this.#enter('stopping', reason);
+    if (this.#process) this.#phase.enter('stopping', reason);
     await this.#lease.closeSocket(reason);
     const grace = state === 'stopped' ? (this.manifest.lifecycle?.stopTimeoutMs ?? STOP_MS) : 0;
     await this.#endProcess(this.#context.scope.signal.aborted ? Math.min(grace, LAST_STOP_MS) : grace);
     await giveBack();
-    this.#enter(state, reason);
+    this.#phase.enter(state, reason);
   }
 
   async #endProcess(graceMs: number): Promise<void> {
-    for (const one of [this.#lostSession, this.#liveness, this.#shouting]) one?.[Symbol.dispose]();
-    [this.#lostSession, this.#liveness, this.#shouting] = [undefined, undefined, undefined];
+    this.sessions.unwatch();
+    this.output.hide();
     const process = this.#process;
     if (!process) return;
     await this.#context.appSupervisor.stop(process.run, graceMs).catch(async (thrown: unknown) => {
       // It stays known: the next start or stop tries again.
       await this.#lease.closeSocket('its processes could not be ended');
       await this.#lease.end();
-      this.#enter('failed', `its processes could not be ended: ${reasonOf(thrown)}`);
+      this.#phase.enter('failed', `its processes could not be ended: ${reasonOf(thrown)}`);
       throw thrown;
     });
     // Last, so that nobody sees an app that runs without a process.
     this.#process = undefined;
-    this.#sessions.clear();
-  }
-
-  #enter(state: AppState, reason?: string): void {
-    this.#state = state;
-    this.#since = this.#clock.now();
-    this.#entered = this.#clock.monotonic();
-    this.#reason = reason;
-    this.#changed(this);
+    this.sessions.clear();
   }
 
   /** Type of the error and place in its code, where it has just crashed: nothing of what it works with. */
   get crashPlace(): string | undefined {
-    return this.#isTroubled ? this.#crash?.place : undefined;
-  }
-
-  get #isTroubled(): boolean {
-    return this.#state === 'backoff' || this.#state === 'failed' || this.#state === 'quarantined';
-  }
-
-  #withOutput(reason: string): string {
-    const wrote = this.#crash && `it wrote: ${this.#crash.text}`;
-    return [reason, wrote, this.#refused].filter(Boolean).join('; ');
-  }
-
-  /** A line of log.write. */
-  write(line: Pick<OutputLine, 'level' | 'text' | 'fields'>): Promise<void> {
-    return this.#context.appSupervisor.write(this.manifest.name, line);
-  }
-
-  /** Complaints of a developer's app go to the terminal, too, at a readable rate. */
-  #shout({ level, from, text }: OutputLine): void {
-    const { log } = this.#context;
-    const quiet = level === 'debug' || level === 'info' || from === 'log';
-    if (quiet || this.outputRate.take(this.#clock.monotonic()) > 0) return;
-    log[level]({ app: this.manifest.id, from }, text);
+    return this.#phase.isTroubled ? this.#account.place : undefined;
   }
 }

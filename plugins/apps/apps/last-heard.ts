@@ -1,13 +1,30 @@
-import { type Clock, STRETCH } from '@device-core/plugin-api';
+import { type Clock, maybe, STRETCH } from '@device-core/plugin-api';
+import type { AppStatus } from '@device-core/plugin-api/services/apps';
 
-/** When an app was last heard of, or began to run. */
+/** Time when an app last reported, or began to run, and the health that it reported. */
 export class LastHeard {
   readonly #clock: Clock;
   #at = 0;
   #taken = 0;
+  #health: AppStatus['health'];
 
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Health as this run reported it last. */
+  get health(): AppStatus['health'] {
+    return this.#health;
+  }
+
+  report(status: string, message: string | undefined): void {
+    this.#health = { status, ...maybe({ message }), at: this.#clock.now() };
+    this.now();
+  }
+
+  /** The run is over. */
+  forget(): void {
+    this.#health = undefined;
   }
 
   now(): void {

@@ -45,7 +45,7 @@ export function reportingOperations(
     async run({ level, message, fields }, call) {
       const app = callingApp(supervisor, 'write a log', call);
       const { id } = app.manifest;
-      const retryAfterMs = app.logRate.take(clock.monotonic());
+      const retryAfterMs = app.output.logRate.take(clock.monotonic());
       if (retryAfterMs > 0)
         throw new CoreError('RATE_LIMITED', {
           caller: `app.${id}`,
@@ -57,7 +57,7 @@ export function reportingOperations(
         throw new CoreError('PARAMS_INVALID', { where: 'fields', reason: `at most ${MAX_FIELDS} characters as JSON` });
       log[level]({ app: id, ...maybe({ fields }) }, message);
       const said = redact({ text: message, ...maybe({ fields }) }) as Pick<OutputLine, 'text' | 'fields'>;
-      await app.write({ level, ...said });
+      await app.output.write({ level, ...said });
       return {};
     },
   };
@@ -79,7 +79,7 @@ export function reportingOperations(
     access: 'Apps only, each for itself.',
     errors: ['CALLER_DENIED', 'APP_NOT_FOUND'],
     async run({ status, message }, call) {
-      callingApp(supervisor, 'report health', call).reportHealth(status, message);
+      callingApp(supervisor, 'report health', call).heard.report(status, message);
       return {};
     },
   };

@@ -124,8 +124,8 @@ export class Supervisor implements Apps {
 
   session(event: SessionInfo & { readonly state: 'open' | 'closed' }): void {
     const app = this.#apps.get(event.app)?.app;
-    if (event.state === 'open') app?.sessionOpened(event.id);
-    else app?.sessionClosed(event.id);
+    if (event.state === 'open') app?.sessions.opened(event.id);
+    else app?.sessions.closed(event.id);
   }
 
   /**

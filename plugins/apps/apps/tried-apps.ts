@@ -6,6 +6,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, CoreError, newerForm } from '@device-core/plugin-api';
 import { makeFolder, moveFolder, readState, replaceFile } from '@device-core/plugin-api/durable';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { Consent } from '@device-core/plugin-api/inside/services/consents';
 import type { AppManifest } from '@device-core/plugin-api/services/apps';
 import { MANIFEST } from './app-catalog.ts';
@@ -54,7 +55,7 @@ export class TriedApps {
   /** Apps whose records a newer Core wrote: they are left alone, and so is their code. */
   readonly #newer = new Map<string, CoreError>();
   /** One at a time: a save may come while the last one is still put in its place. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   private constructor(parts: TriedParts, boot: string) {
     this.#parts = parts;
@@ -96,12 +97,12 @@ export class TriedApps {
     grants: readonly string[],
     by: string,
   ): Promise<{ id: string; hash: string; same: boolean }> {
-    return this.#next(() => this.#take(archive, grants, by));
+    return this.#turns.run(() => this.#take(archive, grants, by));
   }
 
   /** Throws APP_NOT_FOUND for an app that nobody tries. */
   forget(app: string): Promise<void> {
-    return this.#next(async () => {
+    return this.#turns.run(async () => {
       if (!this.#trials.delete(app)) throw new CoreError('APP_NOT_FOUND', { app });
       await this.#clear(app);
     });
@@ -118,7 +119,7 @@ export class TriedApps {
 
   /** The manifest of a package; nothing of it is kept. Throws as take() does. */
   inspect(archive: Uint8Array): Promise<AppManifest> {
-    return this.#next(() => this.#unpacked(archive, async ({ manifest }) => manifest));
+    return this.#turns.run(() => this.#unpacked(archive, async ({ manifest }) => manifest));
   }
 
   async #unpacked<T>(archive: Uint8Array, use: (found: Unpacked) => Promise<T>): Promise<T> {
@@ -188,12 +189,6 @@ export class TriedApps {
 
   #folder(id: string, hash: string): string {
     return join(this.#home(id), CODE, hash);
-  }
-
-  #next<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined); // told to whoever asked
-    return turn;
   }
 }
 

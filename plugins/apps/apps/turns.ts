@@ -1,9 +1,10 @@
 import { reasonOf } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 
 /** The one queue in which everything that changes the state of an app happens. */
 export class Turns {
   readonly #failed: (reason: string) => void;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #queue = new Serial();
   #cancel = new AbortController();
   /** Stops that were asked for and have not begun: a start in front of one of them is not worth beginning. */
   #stops = 0;
@@ -19,10 +20,7 @@ export class Turns {
   }
 
   take(change: () => Promise<void>): Promise<void> {
-    const turn = this.#queue.then(change);
-    // The next change does not care how this one ended; whoever asked for it is told.
-    this.#queue = turn.catch(() => undefined);
-    return turn;
+    return this.#queue.run(change);
   }
 
   /** For changes that nobody asked for. */

@@ -3,8 +3,9 @@ import { reasonOf } from '@device-core/plugin-api';
 import { versionFolder } from '@device-core/plugin-api/inside/installed';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { StoreConfig } from './outcome.ts';
+import { inItsPlace } from './runs.ts';
 import type { InstalledState } from './state.ts';
-import { inItsPlace, type PluginStore } from './store.ts';
+import type { PluginStore } from './store.ts';
 import { signerOf } from './trust.ts';
 
 interface HealthSources {
@@ -21,7 +22,7 @@ export async function reportHealth(report: HealthReport, sources: HealthSources)
   const { plugins, rolledBack, disabled } = store.installed;
   state.report(report, Object.keys(plugins).length, faults[0]);
   for (const [id, { version, reason }] of Object.entries(rolledBack)) {
-    const outcome = inItsPlace(plugins[id], await store.running(id));
+    const outcome = inItsPlace(plugins[id], await store.runs.running(id));
     report.warn('PLUGIN_ROLLED_BACK', `plugin ${id} ${version} failed its probation: ${reason}; ${outcome}`);
   }
   if (disabled.length > 0)

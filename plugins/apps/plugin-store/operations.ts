@@ -127,7 +127,7 @@ export function storeOperations(
     const { probation: unproven, ...rest } = plugin;
     const endsAt = unproven ? probation.endsAt(id) : undefined;
     const ends = endsAt === undefined ? {} : { probationEndsAt: endsAt };
-    const running = await store.running(id);
+    const running = await store.runs.running(id);
     return { id, state: unproven ? 'probation' : 'good', ...rest, ...ends, ...maybe({ running }) };
   };
   const list: Operation<never, Listing> = {
@@ -154,7 +154,7 @@ export function storeOperations(
         plugins: await Promise.all(Object.entries(plugins).map(([id, plugin]) => view(id, plugin))),
         rolledBack: await Promise.all(
           Object.entries(rolledBack).map(async ([id, one]) => {
-            const running = await store.running(id);
+            const running = await store.runs.running(id);
             return { id, ...one, ...maybe({ running }) };
           }),
         ),

@@ -1,35 +1,27 @@
 /** Plugins of this device beyond its SKU: installed, proven, rolled back, removed. What touches the list is done one after the other. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, CoreError, type Logger, maybe, type PluginManifest, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, type PluginManifest } from '@device-core/plugin-api';
 import { moveFolder } from '@device-core/plugin-api/durable';
 import {
   formerOf,
   type Installed,
   type InstalledPlugin,
   liveVersion,
-  type RolledBack,
   versionsOf,
 } from '@device-core/plugin-api/inside/installed';
 import type { TreeLimits } from '@device-core/plugin-api/inside/packages';
-import type { PluginManager, PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
-import { stateText } from '@device-core/plugin-api/services/apps';
+import type { PluginStatus } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { without } from '../shared/package-store/list-file.ts';
 import { type FilesKind, VersionFiles } from '../shared/package-store/version-files.ts';
 import type { Candidate } from './candidate.ts';
 import { type Admitted, type InstallRequest, type Running, type StoreConfig, versionOf } from './outcome.ts';
-import type { InstalledState } from './state.ts';
+import { failureOf, inItsPlace, PluginRuns, type RunsParts } from './runs.ts';
 import { verifyInstalled } from './trust.ts';
 
-export interface StoreParts {
-  readonly state: InstalledState;
+export interface StoreParts extends RunsParts {
   /** `<var>/plugins`. */
   readonly place: string;
-  readonly manager: PluginManager;
   readonly config: StoreConfig;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  readonly clock: Clock;
-  readonly safeMode: boolean;
 }
 
 const PLUGIN_FILES: FilesKind<InstalledPlugin> = {
@@ -38,9 +30,6 @@ const PLUGIN_FILES: FilesKind<InstalledPlugin> = {
   versionsOf,
   move: moveFolder,
 };
-/** A plugin that a start of the Core is about to start is looked at so often, for so long. */
-const LOOK_MS = 100;
-const SETTLED_MS = 120_000;
 const SELF = 'plugin-store';
 const WAYS_OUT: readonly string[] = ['http-server', 'operations'];
 
@@ -48,10 +37,12 @@ export class PluginStore {
   readonly #parts: StoreParts;
   readonly #limits: TreeLimits;
   readonly #files: VersionFiles<InstalledPlugin>;
+  readonly runs: PluginRuns;
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#limits = { files: parts.config.maxFiles, bytes: parts.config.maxBytes };
+    this.runs = new PluginRuns(parts, () => this.#sweep());
     this.#files = new VersionFiles(parts.place, this.#limits, PLUGIN_FILES);
   }
 
@@ -144,7 +135,7 @@ export class PluginStore {
       const plugin = this.installed.plugins[id];
       if (!plugin?.probation || plugin.installedAt !== installedAt) return;
       await this.#parts.state.write({ plugins: without(this.installed.plugins, id, formerOf(plugin)) });
-      await this.#apply();
+      await this.runs.apply();
       await this.#sweep();
     });
   }
@@ -158,7 +149,7 @@ export class PluginStore {
       const entry = this.installed.plugins[id];
       const failed = this.installed.rolledBack[id];
       if (entry?.installedAt !== installedAt) {
-        const running = await this.running(id);
+        const running = await this.runs.running(id);
         if (!failed || failed.at < installedAt)
           throw new CoreError('CANCELLED', { what: `the installation of ${id}`, reason: 'it was changed meanwhile' });
         const outcome = inItsPlace(entry, running);
@@ -171,7 +162,7 @@ export class PluginStore {
           ...maybe({ running }),
         });
       }
-      const running = await this.#prove(id, entry, resumed);
+      const running = await this.runs.prove(id, entry, resumed);
       await this.#sweep();
       return running;
     });
@@ -186,7 +177,7 @@ export class PluginStore {
       const { plugins, rolledBack } = this.installed;
       await this.#parts.state.write({ plugins: without(plugins, id), rolledBack: without(rolledBack, id) });
       try {
-        await this.#apply();
+        await this.runs.apply();
       } catch (error) {
         await this.#parts.state.write({ plugins, rolledBack });
         throw error;
@@ -212,12 +203,12 @@ export class PluginStore {
         await this.#parts.state.write({ disabled: enabled ? others : [...others, id] });
       }
       try {
-        await this.#apply();
+        await this.runs.apply();
       } catch (error) {
         await this.#parts.state.write({ plugins, disabled });
         throw error;
       }
-      const status = await this.#status(id);
+      const status = await this.runs.status(id);
       // It may have been disabled for this run only.
       return enabled && status?.state === 'stopped' ? this.#parts.manager.enable(id) : status;
     });
@@ -250,7 +241,7 @@ export class PluginStore {
   /** Runs what the list says. */
   follow(): Promise<void> {
     return this.#parts.state.serial(async () => {
-      await this.#apply();
+      await this.runs.apply();
       await this.#sweep();
     });
   }
@@ -278,7 +269,7 @@ export class PluginStore {
   failed(id: string, installedAt: number, reason: string): Promise<void> {
     return this.#parts.state.serial(async () => {
       const plugin = this.installed.plugins[id];
-      if (plugin?.probation && plugin.installedAt === installedAt) await this.#undo(id, plugin, reason);
+      if (plugin?.probation && plugin.installedAt === installedAt) await this.runs.undo(id, plugin, reason);
     });
   }
 
@@ -288,71 +279,10 @@ export class PluginStore {
     return import('./admission.ts').then(({ admit }) => admit(candidate, request, about));
   }
 
-  /** Starts what was written, and resolves with what runs then. Throws PLUGIN_ROLLED_BACK when it does not become active. */
-  async #prove(id: string, entry: InstalledPlugin, resumed: boolean): Promise<Running | undefined> {
-    let reason: string;
-    try {
-      await this.#apply();
-      const status = resumed ? await this.#settled(id) : await this.running(id);
-      // In safe mode nothing that was installed runs: the next normal start tells.
-      if (status?.state === 'active' || !entry.probation || (this.#parts.safeMode && !status)) return status;
-      reason = status ? `it ${stateText(status.state)}${status.reason ? `: ${status.reason}` : ''}` : 'it does not run';
-    } catch (error) {
-      if (!entry.probation) throw error;
-      const undone = error instanceof CoreError && error.code === 'CHANGE_UNDONE';
-      reason = undone ? String(error.details.reason) : reasonOf(error);
-    }
-    const outcome = await this.#undo(id, entry, reason);
-    const { version } = entry;
-    const running = await this.running(id);
-    throw new CoreError('PLUGIN_ROLLED_BACK', { plugin: id, version, reason, outcome, ...maybe({ running }) });
-  }
-
-  /** Fate of a plugin that a start of the Core is about to start. */
-  async #settled(id: string): Promise<Running | undefined> {
-    const { clock, signal } = this.#parts;
-    for (let left = SETTLED_MS; left > 0; left -= LOOK_MS) {
-      const status = await this.running(id);
-      if (status?.state !== 'waiting' && status?.state !== 'starting') return status;
-      await clock.sleep(LOOK_MS, signal);
-    }
-    return this.running(id);
-  }
-
-  async #undo(id: string, plugin: InstalledPlugin, reason: string): Promise<string> {
-    const { state, log } = this.#parts;
-    const former = formerOf(plugin);
-    const { plugins, rolledBack } = state.value;
-    const back = former?.probation ? { ...former, probation: { starts: 0 } } : former;
-    const failure = failureOf(plugin, former, reason);
-    await state.write({ plugins: without(plugins, id, back), rolledBack: { ...rolledBack, [id]: failure } });
-    await this.#apply().catch((err) => log.error({ err, plugin: id }, 'cannot apply what was rolled back'));
-    const outcome = inItsPlace(former, await this.running(id));
-    log.error({ plugin: id, version: plugin.version }, `failed its probation: ${reason}; ${outcome}`);
-    await this.#sweep();
-    return outcome;
-  }
-
-  /** Version that the kernel runs now, which may differ from the request; undefined where it is not in the set. */
-  async running(id: string): Promise<Running | undefined> {
-    const status = await this.#status(id);
-    if (!status) return undefined;
-    const { version, state, reason } = status;
-    return { version, state, ...maybe({ reason }) };
-  }
-
-  async #apply(): Promise<void> {
-    await this.#parts.manager.apply({ installed: true });
-  }
-
-  async #status(id: string): Promise<PluginStatus | undefined> {
-    return (await this.#parts.manager.list()).find((one) => one.id === id);
-  }
-
   /** In safe mode plugins of the SKU proper may be meant, whatever they are called. */
   async #checkKnown(id: string): Promise<void> {
     const { isOfTree } = await import('./fitness.ts');
-    if (this.#parts.safeMode || isOfTree(id) || this.installed.disabled.includes(id) || (await this.#status(id)))
+    if (this.#parts.safeMode || isOfTree(id) || this.installed.disabled.includes(id) || (await this.runs.status(id)))
       return;
     throw new CoreError('PLUGIN_NOT_FOUND', { plugin: id });
   }
@@ -386,18 +316,6 @@ export class PluginStore {
 
 function isSame(a: InstalledPlugin, b: InstalledPlugin): boolean {
   return a.hash === b.hash && a.installedAt === b.installedAt && isDeepStrictEqual(a.config, b.config);
-}
-
-function failureOf(plugin: InstalledPlugin, former: InstalledPlugin | undefined, reason: string): RolledBack {
-  const { version, config } = plugin;
-  return { version, reason, at: Date.now(), ...(former ? {} : { config }) };
-}
-
-/** Says what runs in the place of a version that was rolled back: what the kernel says, not what was meant. */
-export function inItsPlace(former: { readonly version: string } | undefined, running: Running | undefined): string {
-  if (running?.state === 'active') return `${running.version} runs again`;
-  if (running) return `${running.version} ${stateText(running.state)}${running.reason ? `: ${running.reason}` : ''}`;
-  return former ? `${former.version} is back, but does not run now` : 'it was removed, its settings are kept';
 }
 
 /** Without these nobody could switch it on again. Throws PLUGIN_CONFLICT. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Logger, reasonOf } from '@device-core/plugin-api';
 import { storageError } from '@device-core/plugin-api/durable';
 import { remainsFolder, remainsNoted } from '@device-core/plugin-api/inside/pending-state';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { WardenClient } from './warden-client.ts';
 
 /**
@@ -13,7 +14,7 @@ export class Remains {
   readonly #folder: string;
   readonly #noted: string;
   readonly #warden: Pick<WardenClient, 'ask'>;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   /** `state` is `<var>`. */
   constructor(state: string, warden: Pick<WardenClient, 'ask'>) {
@@ -27,9 +28,7 @@ export class Remains {
    * stays, and /health tells it.
    */
   sweep(): Promise<boolean> {
-    const turn = this.#turn.then(() => this.#sweep());
-    this.#turn = turn.catch(() => undefined); // whoever asked is told
-    return turn;
+    return this.#turns.run(() => this.#sweep());
   }
 
   /** Files left over are tried again at the next start. */

@@ -13,19 +13,17 @@ import {
 import { type AppStatus, type Apps, stateText } from '@device-core/plugin-api/services/apps';
 import type { SurfaceInput, SurfaceState } from '@device-core/plugin-api/services/display';
 import { LAYERS, type RendererReport } from '@device-core/plugin-api/services/renderer';
+import { AppCosts } from './app-costs.ts';
 import { AppImages } from './app-images.ts';
 import type { AppVoice } from './app-voice.ts';
 import { FocusMachine, type FocusRules } from './focus.ts';
-import { PaintBudget, SLOWED_FPS } from './paint-budget.ts';
+import { SLOWED_FPS } from './paint-budget.ts';
 import { PatchRate } from './patch-rate.ts';
 import type { Focus, Screen } from './screen.ts';
-import { coversAll } from './tree.ts';
+import { coverOfApps } from './tree.ts';
 
 /** Frames a second of what lies under something else: as good as still. */
 const COVERED_FPS = 1;
-/** Milliseconds for which a surface that was closed for its cost stays closed, and is named in /health. */
-const CLOSED_MS = 30_000;
-const NAMED_MS = 600_000;
 const FADE_MS = 200;
 const OPERATOR = 'operator';
 
@@ -59,8 +57,7 @@ export class AppSurfaces implements Focus {
   readonly #machine: FocusMachine;
   readonly #rate: PatchRate;
   readonly #images: AppImages;
-  readonly #budgets = new Map<string, PaintBudget>();
-  readonly #closed = new Map<string, { readonly at: number; readonly reason: string }>();
+  readonly costs: AppCosts;
   /** State last sent to each app. */
   readonly #told = new Map<string, SurfaceState>();
   /** A call of an app is done before its next one begins. */
@@ -74,6 +71,7 @@ export class AppSurfaces implements Focus {
     const { rules, screen } = options;
     this.#machine = new FocusMachine(rules);
     this.#rate = new PatchRate(rules.patchesPerSecond, rules.patchBurst);
+    this.costs = new AppCosts(rules.paintMs, options.clock, options.log);
     this.#images = new AppImages(screen, () => this.#apps);
   }
 
@@ -102,7 +100,7 @@ export class AppSurfaces implements Focus {
   /** Throws SCENE_INVALID, RATE_LIMITED, SURFACE_TOO_COSTLY. */
   async show(caller: Caller, value: unknown, keep: boolean): Promise<Shown> {
     const app = ownerOf(caller);
-    this.#checkOpen(app);
+    this.costs.checkOpen(app);
     this.#rate.take(app, this.#now);
     return await this.#inTurn(app, async () => {
       const { screen } = this.#options;
@@ -134,7 +132,7 @@ export class AppSurfaces implements Focus {
   /** Throws NOT_FOREGROUND (no surface), SCENE_CONFLICT, SCENE_INVALID, RATE_LIMITED, SURFACE_TOO_COSTLY. */
   async patch(caller: Caller, patch: ScenePatch): Promise<{ readonly version: number }> {
     const app = ownerOf(caller);
-    this.#checkOpen(app);
+    this.costs.checkOpen(app);
     this.#rate.take(app, this.#now);
     return await this.#inTurn(app, async () => {
       const what = 'the scene';
@@ -228,11 +226,9 @@ export class AppSurfaces implements Focus {
     for (const cost of surfaces) {
       const app = appOf(cost.surface);
       if (app === undefined || !this.#machine.has(app)) continue;
-      const budget = this.#budgets.get(app) ?? new PaintBudget(this.#options.rules.paintMs);
-      this.#budgets.set(app, budget);
-      const verdict = budget.judge(cost);
-      if (verdict === 'close') this.#close(app, budget, ms);
-      else this.#place(app, verdict === 'slow' ? SLOWED_FPS : undefined);
+      const verdict = this.costs.judge(app, cost, ms);
+      if (verdict.close) this.#close(app, verdict.close);
+      else this.#place(app, verdict.slow ? SLOWED_FPS : undefined);
     }
   }
 
@@ -243,12 +239,6 @@ export class AppSurfaces implements Focus {
     const app = appOf(surface);
     if (app === undefined) return undefined;
     return { app, state: this.#machine.stateOf(app), budgetMs: this.#options.rules.paintMs };
-  }
-
-  /** Apps whose surfaces were closed, each with its reason. */
-  get costly(): readonly { readonly app: string; readonly reason: string }[] {
-    const since = this.#now - NAMED_MS;
-    return [...this.#closed].flatMap(([app, { at, reason }]) => (at < since ? [] : [{ app, reason }]));
   }
 
   // ---- the rest ----
@@ -275,14 +265,6 @@ export class AppSurfaces implements Focus {
     return status?.title ?? title ?? app;
   }
 
-  #checkOpen(app: string): void {
-    const closed = this.#closed.get(app);
-    if (!closed) return;
-    const left = closed.at + CLOSED_MS - this.#now;
-    if (left > 0)
-      throw new CoreError('SURFACE_TOO_COSTLY', { app, reason: closed.reason, retryAfterMs: Math.ceil(left) });
-  }
-
   #inTurn<T>(app: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(app) ?? Promise.resolve();
     const mine = before.then(work, work);
@@ -306,7 +288,7 @@ export class AppSurfaces implements Focus {
     this.#images.forget(app);
     this.#options.screen.dropImages(idOf(app));
     this.#rate.forget(app);
-    this.#budgets.delete(app);
+    this.costs.forget(app);
   }
 
   #take(app: string): void {
@@ -318,14 +300,7 @@ export class AppSurfaces implements Focus {
     this.#told.delete(app);
   }
 
-  #close(app: string, budget: PaintBudget, ms: number): void {
-    const { paintMs } = this.#options.rules;
-    const reason = `a frame of it took ${budget.cost.toFixed(1)} ms of CPU over the last ${Math.round(ms)} ms, ${paintMs} ms are the limit`;
-    const former = [...this.#closed.keys()].filter((one) => this.#closed.get(one)!.at < this.#now - NAMED_MS);
-    for (const one of former) this.#closed.delete(one);
-    this.#closed.set(app, { at: this.#now, reason });
-    this.#budgets.delete(app);
-    this.#options.log.warn({ app, cpuMs: budget.cost }, `the surface of ${app} was closed: ${reason}`);
+  #close(app: string, reason: string): void {
     this.#take(app);
     this.#options.voice.say(app, 'display.surface', { state: 'hidden', code: 'SURFACE_TOO_COSTLY', reason });
   }
@@ -333,7 +308,7 @@ export class AppSurfaces implements Focus {
   /** Brings tree, apps and timer to what the machine says. */
   #look(): void {
     const { screen, voice } = this.#options;
-    const cover = this.#cover();
+    const cover = coverOfApps(screen.tree);
     this.#machine.cover(cover !== undefined);
     screen.light.hold('app', this.#machine.keeps);
     for (const app of this.#machine.apps) {
@@ -356,17 +331,6 @@ export class AppSurfaces implements Focus {
     const { tree } = this.#options.screen;
     const wanted = this.#machine.stateOf(app) === 'covered' ? COVERED_FPS : fps;
     if (tree.get(idOf(app)) && tree.get(idOf(app))?.surface.fps !== wanted) tree.place(idOf(app), { fps: wanted });
-  }
-
-  /** Cover over the layer of apps: `modal` takes their touch, `opaque` hides them too; undefined where neither is there. */
-  #cover(): 'modal' | 'opaque' | undefined {
-    const { tree } = this.#options.screen;
-    const above = tree.rows.filter(
-      ({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0,
-    );
-    const opaque = above.some(({ surface }) => (surface.opacity ?? 1) === 1 && coversAll(surface.box, surface.scene));
-    if (opaque) return 'opaque';
-    return above.some(({ modal }) => modal) ? 'modal' : undefined;
   }
 
   #arm(): void {

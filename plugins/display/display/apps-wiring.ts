@@ -55,6 +55,6 @@ export function openApps(host: PluginHost<DisplayConfig>, screen: Screen, frames
     for (const stream of streams) part.use(`stream ${stream.name}`, table.addStream(stream as never));
   });
   host.tap('health.collect', (report) => {
-    for (const { app, reason } of surfaces.costly) report.warn('SURFACE_TOO_COSTLY', `${app}: ${reason}`);
+    for (const { app, reason } of surfaces.costs.costly) report.warn('SURFACE_TOO_COSTLY', `${app}: ${reason}`);
   });
 }

@@ -200,7 +200,10 @@ export function displayOperations(
     async run({ all, targets }, call) {
       const surface = whose(call, all, 'describe the screen');
       const clear = seesAll(call.caller);
-      return { text: screen.describe(surface, clear), ...(targets && { targets: screen.targets(surface, clear) }) };
+      return {
+        text: screen.reader.describe(surface, clear),
+        ...(targets && { targets: screen.reader.targets(surface, clear) }),
+      };
     },
   };
   const screenshot: Operation<{ readonly all?: boolean }, object> = {

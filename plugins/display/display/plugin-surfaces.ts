@@ -59,7 +59,7 @@ export class PluginSurfaces implements ServesEachUser<Display> {
       wake: (reason) => screen.light.wake(reason),
       power: (power) => screen.light.power(power),
       brightness: async (level) => void (await screen.light.brightness(level)),
-      describe: async () => screen.describe(),
+      describe: async () => screen.reader.describe(),
     };
   }
 

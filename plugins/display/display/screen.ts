@@ -2,8 +2,7 @@
 
 import { CoreError, type Logger, maybe, type Scope } from '@device-core/plugin-api';
 import { Listeners } from '@device-core/plugin-api/operation-kit';
-import { describeScene, type ScenePatch } from '@device-core/plugin-api/scene';
-import { monotonicMs } from '@device-core/plugin-api/services/audio';
+import type { ScenePatch } from '@device-core/plugin-api/scene';
 import type { DisplayState, SurfaceInput } from '@device-core/plugin-api/services/display';
 import type { PanelInfo } from '@device-core/plugin-api/services/panel';
 import {
@@ -20,15 +19,14 @@ import { Images } from './images.ts';
 import { Registry } from './registry.ts';
 import type { InputSeam, Light, LightSeam, SurroundingsSeam, TouchableSurface } from './seams.ts';
 import { Stage } from './stage.ts';
-import { coversAll, type NewSurface, Tree } from './tree.ts';
+import { type NewSurface, Tree } from './tree.ts';
 import type { FrameWatch } from './watch/frame-watch.ts';
-import { type TapTarget, tapTargets } from './watch/targets.ts';
+import { ScreenReader } from './watch/screen-reader.ts';
 
 const MEASURE_MS = 5_000;
 const IMAGE_MS = 20_000;
 const SNAPSHOT_MS = 20_000;
 const MOST_GLYPHS = 256;
-const MOST_TARGETS = 64;
 const NO_REPORT = { at: 0, ms: 0, frames: 0, cpuMs: 0, surfaces: [] };
 
 /** Requests of `screen` to the part that knows apps. */
@@ -65,6 +63,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   readonly stage: Stage;
   readonly images: Images;
   readonly cards: Cards;
+  readonly reader: ScreenReader;
   /** Characters that no font has. */
   readonly missingGlyphs = new Set<string>();
   /** Set once, in setup(). */
@@ -104,6 +103,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     });
     this.#frames = frames;
     this.tree = new Tree(surroundings, () => this.stage.touched());
+    this.reader = new ScreenReader(this.tree, scope.clock, () => this.focus?.app);
     const world = () => ({
       surroundings: this.tree.surroundings,
       now: () => scope.clock.now(),
@@ -189,53 +189,10 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
     throw new CoreError('CALLER_DENIED', { verb: 'take a picture of the panel', reason });
   }
 
-  /** Visible lines, from above to below; sensitive ones are left out if `clear` is false. */
-  describe(surface?: string, clear = true): readonly string[] {
-    const all = this.surfacesFromAbove();
-    const asked = surface === undefined ? seen(all) : all.filter(({ id }) => id === surface);
-    return this.#lines(asked.filter((one) => clear || !this.#isSensitive(one)));
-  }
-
-  /** Visible lines without the layer of the voice and with what it covers: a person who asks for the screen does not mean the answer. */
-  read(): readonly string[] {
-    const front = this.focus?.app;
-    const below = this.tree.rows
-      .map(({ surface }) => surface)
-      .filter(({ id, layer, hidden, opacity }) => {
-        return layer !== LAYERS.voice && opacity !== 0 && (!hidden || id === `app:${front}`);
-      });
-    return this.#lines(seen(below.reverse()));
-  }
-
-  /** Visible nodes that can be tapped. */
-  targets(surface?: string, clear = true): readonly TapTarget[] {
-    const all = this.surfacesFromAbove().filter((one) => clear || !this.#isSensitive(one));
-    const asked = surface === undefined ? all : all.filter(({ id }) => id === surface);
-    return tapTargets(asked, monotonicMs(), this.#world, MOST_TARGETS);
-  }
-
-  #isSensitive({ id }: Pick<TouchableSurface, 'id'>): boolean {
-    return this.tree.get(id)?.sensitive === true;
-  }
-
-  #lines(surfaces: readonly Pick<TouchableSurface, 'scene'>[]): readonly string[] {
-    return surfaces.flatMap(({ scene }) => describeScene(scene, this.#world));
-  }
-
-  get #world() {
-    const { locale, timeZone } = this.tree.surroundings;
-    return { now: this.scope.clock.now(), locale, timeZone };
-  }
-
   // ---- input/ ----
 
   surfacesFromAbove(): readonly TouchableSurface[] {
-    return this.tree.rows
-      .filter(({ surface }) => !surface.hidden && surface.opacity !== 0)
-      .map(({ surface: { id, layer, version, box, scene }, modal, shownAt }) => {
-        return { id, layer, version, box, scene, modal, shownAt };
-      })
-      .reverse();
+    return this.reader.surfaces();
   }
 
   deliver(surface: string, input: SurfaceInput): void {
@@ -253,7 +210,7 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
   /** Home by gesture, key or words: the device's own screen gets the key, too, for it may stand deep in its settings. */
   home(): void {
     this.leave();
-    const own = this.surfacesFromAbove().find(({ layer }) => layer === LAYERS.home);
+    const own = this.reader.surfaces().find(({ layer }) => layer === LAYERS.home);
     if (own) this.deliver(own.id, { scene: own.version, phase: 'key', key: 'home' });
   }
 
@@ -395,10 +352,4 @@ export class Screen implements InputSeam, LightSeam, SurroundingsSeam {
       return false;
     }
   }
-}
-
-/** Those that nothing hides, of surfaces from above. */
-function seen<S extends Pick<TouchableSurface, 'box' | 'scene'>>(all: readonly S[]): readonly S[] {
-  const ground = all.findIndex(({ box, scene }) => coversAll(box, scene));
-  return ground < 0 ? all : all.slice(0, ground + 1);
 }

@@ -10,7 +10,14 @@ import {
   timed,
 } from '@device-core/plugin-api/scene';
 import { monotonicMs } from '@device-core/plugin-api/services/audio';
-import type { CharacterPose, Layer, Surface, Surroundings, TreePatch } from '@device-core/plugin-api/services/renderer';
+import {
+  type CharacterPose,
+  LAYERS,
+  type Layer,
+  type Surface,
+  type Surroundings,
+  type TreePatch,
+} from '@device-core/plugin-api/services/renderer';
 
 export const WHOLE: Rect = { x: 0, y: 0, w: PANEL_UNITS, h: PANEL_UNITS };
 /** Maximum patches of one surface that wait for the renderer; with more the surface is sent whole. */
@@ -275,4 +282,14 @@ export function coversAll(box: Rect, { background = '@surface' }: Scene): boolea
   if (!whole || typeof background !== 'string') return false;
   if (background.startsWith('@')) return !TRANSLUCENT.includes(background);
   return background.length === 7 || background.toLowerCase().endsWith('ff');
+}
+
+/** Cover over the layer of apps: `modal` takes their touch, `opaque` hides them too; undefined where neither is there. */
+export function coverOfApps(tree: Tree): 'modal' | 'opaque' | undefined {
+  const above = tree.rows.filter(
+    ({ surface }) => surface.layer > LAYERS.app && !surface.hidden && surface.opacity !== 0,
+  );
+  const opaque = above.some(({ surface }) => (surface.opacity ?? 1) === 1 && coversAll(surface.box, surface.scene));
+  if (opaque) return 'opaque';
+  return above.some(({ modal }) => modal) ? 'modal' : undefined;
 }

@@ -1,5 +1,6 @@
 /** Pictures: decoded once, one after the other, and kept until they are dropped. */
 import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import { imageSize, type Rect } from '@device-core/plugin-api/scene';
 import { addon, type Canvas, type Context, canvasOf } from './canvas.ts';
 
@@ -15,7 +16,7 @@ const SIDE = 2_048;
 export class Images {
   readonly #pictures = new Map<string, Picture>();
   #turns = 0;
-  #decoding: Promise<unknown> = Promise.resolve();
+  readonly #decoding = new Serial();
 
   find(name: string): Canvas | undefined {
     return this.#pictures.get(name)?.canvas;
@@ -27,9 +28,7 @@ export class Images {
 
   /** Rejects with IMAGE_INVALID. */
   add(name: string, bytes: Uint8Array): Promise<{ readonly width: number; readonly height: number }> {
-    const decoded = this.#decoding.then(() => this.#decode(name, bytes));
-    this.#decoding = decoded.catch(() => undefined); // who asked for it gets the error
-    return decoded;
+    return this.#decoding.run(() => this.#decode(name, bytes));
   }
 
   drop(names: readonly string[]): void {

@@ -1,5 +1,8 @@
 /** Costs of frames, by surface. */
+import type { Clock } from '@device-core/plugin-api';
 import type { RendererReport } from '@device-core/plugin-api/services/renderer';
+
+const REPORT_MS = 1_000;
 
 /** Milliseconds of a processor that this thread has used. */
 export function cpuMs(): number {
@@ -14,9 +17,29 @@ export class Costs {
   #pixels = 0;
   #from = Number.NEGATIVE_INFINITY;
 
-  /** Milliseconds since the last report. */
-  since(now: number): number {
-    return now - this.#from;
+  readonly #clock: Clock;
+  readonly #tell: (costs: Omit<RendererReport, 'missingGlyphs'>) => void;
+  #later: Disposable | undefined;
+
+  constructor(clock: Clock, tell: (costs: Omit<RendererReport, 'missingGlyphs'>) => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** Tells with the frame where the last report is long ago; else a second after it. */
+  report(): void {
+    if (this.#later !== undefined) return;
+    const left = this.#clock.monotonic() - this.#from - REPORT_MS;
+    if (left >= 0) this.#tell(this.#take());
+    else
+      this.#later = this.#clock.after(-left, () => {
+        this.#later = undefined;
+        this.#tell(this.#take());
+      });
+  }
+
+  close(): void {
+    this.#later?.[Symbol.dispose]();
   }
 
   /** A surface was looked at. */
@@ -37,10 +60,11 @@ export class Costs {
     }
   }
 
-  take(now: number, missingGlyphs: readonly string[]): RendererReport {
+  #take(): Omit<RendererReport, 'missingGlyphs'> {
+    const now = this.#clock.monotonic();
     const ms = Number.isFinite(this.#from) ? now - this.#from : 0;
     const surfaces = [...this.#surfaces].map(([surface, row]) => ({ surface, ...row }));
-    const report = { frames: this.#frames, cpuMs: this.#cpuMs, pixels: this.#pixels, surfaces, ms, missingGlyphs };
+    const report = { frames: this.#frames, cpuMs: this.#cpuMs, pixels: this.#pixels, surfaces, ms };
     this.#surfaces = new Map();
     this.#frames = 0;
     this.#cpuMs = 0;

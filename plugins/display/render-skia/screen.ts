@@ -21,7 +21,6 @@ const MOST_RECTS = 8;
 /** A panel that has not answered after this is taken for one that failed. */
 const PRESENT_MS = 2_000;
 const [LEAST_PAUSE_MS, MOST_PAUSE_MS] = [250, 8_000];
-const REPORT_MS = 1_000;
 /** Longer waits need not keep to the beat of the panel. */
 const BEAT_MS = 500;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -46,7 +45,7 @@ export class Screen {
   readonly #context: Context;
   readonly #painter: Painter;
   readonly #shown = new Map<string, Shown>();
-  readonly #costs = new Costs();
+  readonly #costs: Costs;
   readonly #actor = new Actor();
   #tree: Tree = EMPTY_TREE;
   /** Layers on the canvas, from below. */
@@ -65,7 +64,6 @@ export class Screen {
   #pauseMs = 0;
   #notBefore = Number.NEGATIVE_INFINITY;
   #timer: { readonly at: number; readonly handle: Disposable } | undefined;
-  #reporting: Disposable | undefined;
 
   constructor(opening: Opening, parts: Parts) {
     this.#opening = opening;
@@ -75,6 +73,9 @@ export class Screen {
     const scale = Math.min(width, height) / PANEL_UNITS;
     this.#base = [scale, 0, 0, scale, (width - PANEL_UNITS * scale) / 2, (height - PANEL_UNITS * scale) / 2];
     [this.#canvas, this.#context] = canvasOf(width, height, true);
+    this.#costs = new Costs(parts.clock, (costs) => {
+      if (!this.#closed) opening.report({ ...costs, missingGlyphs: parts.missing() });
+    });
     this.#painter = new Painter(width, height, parts.images);
   }
 
@@ -140,7 +141,7 @@ export class Screen {
   async close(): Promise<void> {
     this.#closed = true;
     this.#arm();
-    this.#reporting?.[Symbol.dispose]();
+    this.#costs.close();
     await this.#parts.scope[Symbol.asyncDispose]();
   }
 
@@ -235,7 +236,7 @@ export class Screen {
     const done = cpuMs();
     this.#costs.frame(done - began, done - composed, pixels, changedIn(before, after, areas));
     this.#send(frame);
-    this.#report();
+    this.#costs.report();
   }
 
   /** Visible layers of each surface, from below; surfaces hidden by others are left as they were. */
@@ -324,24 +325,6 @@ export class Screen {
         this.#sending = false;
         this.#arm();
       });
-  }
-
-  /** With the frame where the last one is long ago; else a second after it. */
-  #report(): void {
-    if (this.#reporting !== undefined) return;
-    const { clock } = this.#parts;
-    const left = this.#costs.since(clock.monotonic()) - REPORT_MS;
-    if (left >= 0) this.#tell();
-    else
-      this.#reporting = clock.after(-left, () => {
-        this.#reporting = undefined;
-        this.#tell();
-      });
-  }
-
-  #tell(): void {
-    if (this.#closed) return;
-    this.#opening.report(this.#costs.take(this.#parts.clock.monotonic(), this.#parts.missing()));
   }
 }
 

@@ -1,6 +1,7 @@
 /** Params of an operation from the path, the query and the body of a request. */
 import { CoreError } from '@device-core/plugin-api';
-import type { JsonSchema, OperationInfo } from '@device-core/plugin-api/services/operations';
+import { itemsOf, propertiesOf, type Schema } from '@device-core/plugin-api/inside/schema-reader';
+import type { OperationInfo } from '@device-core/plugin-api/services/operations';
 
 export interface RequestParts {
   readonly params: unknown;
@@ -24,7 +25,7 @@ export function lazyParamsReader(operation: OperationInfo): ParamsReader {
 /** Made once per route. The function throws PARAMS_INVALID for what cannot be told apart; the gate checks the rest. */
 export function paramsReader(operation: OperationInfo): ParamsReader {
   const { rest, name } = operation;
-  const properties = (operation.params.properties ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const properties = propertiesOf(operation.params);
   const inPath = [...rest!.path.matchAll(/:([^/]+)/g)].map((match) => match[1]!);
   const takesBody = rest!.method === 'POST' || rest!.method === 'PUT';
   const refuse = (reason: string, member?: string) =>
@@ -55,12 +56,9 @@ export function paramsReader(operation: OperationInfo): ParamsReader {
 }
 
 /** Text of a path or a query as the schema wants it; what does not fit stays text, for the gate to name it. */
-function coerce(value: unknown, schema: JsonSchema | undefined): unknown {
-  const types = [schema?.type].flat();
-  if (types.includes('array')) {
-    const items = schema?.items as JsonSchema | undefined;
-    return [value].flat().map((item) => coerce(item, items));
-  }
+function coerce(value: unknown, schema: Schema = {}): unknown {
+  const types = [schema.type].flat();
+  if (types.includes('array')) return [value].flat().map((item) => coerce(item, itemsOf(schema)));
   if (typeof value !== 'string' || types.includes('string')) return value;
   if ((types.includes('integer') || types.includes('number')) && /^-?(0|[1-9]\d*)(\.\d+)?$/.test(value))
     return Number(value);

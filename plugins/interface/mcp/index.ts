@@ -68,7 +68,8 @@ export const plugin = definePlugin<typeof requires, Settings>({
     for (const row of clientOperations(clients)) scope.use(`operation ${row.name}`, services.operations.add(row));
     host.tap('health.collect', (report) => {
       clients.tell(report);
-      const refused = server.refused > 0 ? `, ${server.refused} messages refused for want of room` : '';
+      const { refused: count } = server.callers;
+      const refused = count > 0 ? `, ${count} messages refused for want of room` : '';
       const message = `${clients.list().length} clients, ${changes.size} listeners${refused}`;
       report.add('mcp', { status: 'okay', message });
     });

@@ -1,6 +1,7 @@
 /** The methods of the protocol behind `POST /mcp`: one message, one answer; streams for changes of the list of tools alone. */
 import { CoreError, type Logger, maybe } from '@device-core/plugin-api';
 import type { DoorAnswer, DoorRequest } from '@device-core/plugin-api/inside/services/http-server';
+import { PerCaller } from '@device-core/plugin-api/operation-kit';
 import type { Asker, Calls } from './calls.ts';
 import type { Changes } from './changes.ts';
 import {
@@ -44,11 +45,11 @@ type Result = Readonly<Record<string, unknown>>;
 
 export class McpServer {
   readonly #options: ServerOptions;
-  readonly #inFlight = new Map<string, number>();
-  refused = 0;
+  readonly callers: PerCaller;
 
   constructor(options: ServerOptions) {
     this.#options = options;
+    this.callers = new PerCaller(options.atOnce, 'a message', 1_000);
   }
 
   readonly answer = async (request: DoorRequest): Promise<DoorAnswer> => {
@@ -63,7 +64,7 @@ export class McpServer {
       if (message.id === undefined) return { status: 202 };
       if (message.method === 'subscriptions/listen' && message.revision === STATELESS)
         return this.#listen(message, message.id, request.signal);
-      const result = await this.#inTurn(asker, () => this.#run(asker, message, request.signal));
+      const result = await this.callers.run(asker.name, () => this.#run(asker, message, request.signal));
       return { status: 200, json: { jsonrpc: '2.0', id, result: this.#whole(message, result) } };
     } catch (thrown) {
       if (!(thrown instanceof Refusal || thrown instanceof CoreError))
@@ -73,23 +74,6 @@ export class McpServer {
       return { status, json: { jsonrpc: '2.0', ...maybe({ id }), error } };
     }
   };
-
-  async #inTurn<T>({ name }: Asker, work: () => Promise<T>): Promise<T> {
-    const { atOnce } = this.#options;
-    const count = this.#inFlight.get(name) ?? 0;
-    if (count >= atOnce) {
-      this.refused++;
-      throw new CoreError('BUSY', { what: `a message of ${name}`, limit: atOnce, retryAfterMs: 1_000, executed: 'no' });
-    }
-    this.#inFlight.set(name, count + 1);
-    try {
-      return await work();
-    } finally {
-      const left = this.#inFlight.get(name)! - 1;
-      if (left > 0) this.#inFlight.set(name, left);
-      else this.#inFlight.delete(name);
-    }
-  }
 
   async #run(asker: Asker, message: Message, signal: AbortSignal): Promise<object> {
     const { calls, readable } = this.#options;

@@ -25,6 +25,8 @@ import type { MethodTable } from './method-table.ts';
 import { Outgoing } from './outgoing.ts';
 import { type Cut, cutAnswer, cutCall } from './raw-parts.ts';
 import type { ReadingTurns } from './reading-turns.ts';
+import { SessionReading } from './session-reading.ts';
+import { SessionSender, type SessionState } from './session-sender.ts';
 import { SessionStreams } from './session-streams.ts';
 import { wireError } from './wire-error.ts';
 
@@ -41,15 +43,6 @@ export interface SessionWorld {
   readonly doubt: () => void;
 }
 
-interface Waiting {
-  readonly json: string;
-  readonly attachment: Uint8Array | undefined;
-  readonly resolve: () => void;
-  readonly reject: (error: CoreError) => void;
-}
-
-const TAKEN = Promise.resolve();
-const ignore = (): void => undefined;
 /** How long a connection that we hung up may take to take its last bytes. */
 const LAST_BYTES_MS = 1_000;
 
@@ -65,6 +58,8 @@ export class AppSession implements Session {
   readonly #scope: Scope;
   readonly #controller = new AbortController();
   readonly #outgoing: Outgoing;
+  readonly #sender: SessionSender;
+  readonly #reading: SessionReading;
   readonly #reader: FrameReader;
   readonly #requests: AppRequests;
   readonly #calls: AppCalls;
@@ -72,14 +67,7 @@ export class AppSession implements Session {
   /** The app's part of the event loop. */
   readonly #share: LoopShare;
   readonly #ended: () => void;
-  #waiting: Waiting[] = [];
-  #waitingBytes = 0;
-  #state: 'opening' | 'open' | 'draining' | 'closed' = 'opening';
-  /** Why nothing is read now: the app does not read its answers; it had its share of this turn. */
-  #full = false;
-  #yielding = false;
-  /** Messages read in this turn. */
-  #burst = 0;
+  #state: SessionState = 'opening';
   /** The app has closed its side, and something that it sent before is not read yet. */
   #halfClosing = false;
   #held = 0;
@@ -104,6 +92,15 @@ export class AppSession implements Session {
       overflow: (bytes: number) => this.#cut(`${bytes} bytes wait for it`),
     };
     this.#outgoing = new Outgoing(socket, events, config.outgoingBytes, config.outgoingMaxBytes);
+    const state = () => this.#state;
+    this.#sender = new SessionSender({
+      app: this.app,
+      signal: this.signal,
+      outgoing: this.#outgoing,
+      config,
+      counters,
+      state,
+    });
     this.#calls = new AppCalls(
       {
         app: this.app,
@@ -115,8 +112,8 @@ export class AppSession implements Session {
       config.calls,
     );
     const port = {
-      send: (message: object) => this.#sendInOrder(message),
-      deliver: (json: string, attachment?: Uint8Array) => this.#deliver(json, attachment),
+      send: (message: object) => this.#sender.sendInOrder(message),
+      deliver: (json: string, attachment?: Uint8Array) => this.#sender.deliver(json, attachment),
     };
     const who = { session: this, caller };
     this.#streams = new SessionStreams({ port, who, operations, counters, deadlines, limits: config });
@@ -151,6 +148,17 @@ export class AppSession implements Session {
       },
       config,
     );
+    this.#reading = new SessionReading({
+      reader: this.#reader,
+      socket,
+      outgoing: this.#outgoing,
+      share: this.#share,
+      turns: world.turns,
+      isClosed: () => this.#state === 'closed',
+      readOn: () => {
+        if (this.#halfClosing) this.#halfClosed();
+      },
+    });
     socket.on('error', (error) => this.#finish(error.message));
     socket.on('close', () => this.#finish('the app hung up'));
   }
@@ -166,25 +174,17 @@ export class AppSession implements Session {
   /** Says READY and begins to read. */
   start(ready: ReadyMessage): void {
     if (this.#state !== 'opening') return;
-    this.#outgoing.send(this.#encode(notification('READY', ready)));
+    this.#outgoing.send(this.#sender.encode(notification('READY', ready)));
     this.#state = 'open';
     this.#room();
-    this.#socket.on('data', (chunk) => {
-      if (this.#share.owedMs > 0) this.#yield();
-      this.#burst = 0;
-      const read = () => {
-        this.#reader.push(chunk);
-        return this.#burst;
-      };
-      this.#world.turns.read(this.#share, chunk.length, read, () => this.#yield());
-    });
+    this.#socket.on('data', (chunk) => this.#reading.take(chunk));
     this.#socket.on('end', () => this.#halfClosed());
     this.#socket.resume();
   }
 
   notify(method: string, params: object): Promise<void> {
     try {
-      return this.#deliver(this.#encode(notification(method, params)), undefined);
+      return this.#sender.deliver(this.#sender.encode(notification(method, params)), undefined);
     } catch (thrown) {
       return Promise.reject(toCoreError(thrown, 'a notification'));
     }
@@ -197,7 +197,7 @@ export class AppSession implements Session {
   /** Says `stop` and hangs up when the app did or the time is over. Resolves when the connection is closed. */
   async stop(reason: string, graceMs: number): Promise<void> {
     const { clock } = this.#scope;
-    if (this.usable) this.#sendInOrder(notification('stop', { reason, graceMs }));
+    if (this.usable) this.#sender.sendInOrder(notification('stop', { reason, graceMs }));
     const gone = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     if (this.#state === 'open' || this.#state === 'draining') await settlesWithin(clock, graceMs, this.closed);
     this.#hangUp(reason);
@@ -231,7 +231,7 @@ export class AppSession implements Session {
 
   #message(value: unknown, attachment: Buffer | undefined): void {
     if (this.#state === 'closed') return;
-    this.#count(Array.isArray(value) ? value.length : 1);
+    this.#reading.count(Array.isArray(value) ? value.length : 1);
     if (!Array.isArray(value)) {
       if (this.#isAnswer(value)) this.#calls.settle(value as object);
       else this.#requests.handle(value, attachment);
@@ -251,13 +251,8 @@ export class AppSession implements Session {
     return id !== undefined && ('result' in value || 'error' in value || this.#calls.expects(id));
   }
 
-  #count(messages: number): void {
-    this.#burst += messages;
-    if (this.#burst >= this.#share.most) this.#yield();
-  }
-
   #malformed(error: CoreError): void {
-    this.#count(1);
+    this.#reading.count(1);
     if (error.details.limit !== undefined) this.#share.refused();
     this.#world.counters.malformed++;
     this.#answer({ jsonrpc: '2.0', id: null, error: wireError(error) });
@@ -267,7 +262,7 @@ export class AppSession implements Session {
   #halfClosed(): void {
     if (this.#state === 'closed') return;
     // The end comes although the socket is paused, once it is empty: the reader still has the rest.
-    this.#halfClosing = this.#full || this.#yielding;
+    this.#halfClosing = this.#reading.isPaused;
     if (this.#halfClosing) return;
     this.#reader.end();
     this.#state = 'draining';
@@ -293,117 +288,21 @@ export class AppSession implements Session {
   #answer(response: object, handedOn = false): void {
     if (this.#state === 'closed') return;
     try {
-      this.#put(response, handedOn ? cutAnswer(response) : undefined);
+      this.#sender.put(response, handedOn ? cutAnswer(response) : undefined);
     } catch (thrown) {
       this.#outgoing.send(JSON.stringify(failed(response, toCoreError(thrown, 'an answer'))));
     }
-    this.#pauseIfFull();
+    this.#reading.pauseIfFull();
   }
 
   #send(message: object, parts?: Cut): void {
     if (this.#state === 'closed') throw this.signal.reason;
-    this.#put(message, parts);
-  }
-
-  /** Throws what #encode() throws. */
-  #put(message: object, parts: Cut | undefined): void {
-    if (!parts) {
-      this.#outgoing.send(this.#encode(message));
-      return;
-    }
-    const { before, bytes, after } = parts;
-    this.#checkLength(Buffer.byteLength(before) + bytes.length + Buffer.byteLength(after));
-    this.#outgoing.sendCut(parts);
-  }
-
-  /** For short messages that must not be lost and not overtake those that wait. */
-  #sendInOrder(message: object): void {
-    if (this.#state === 'closed') return;
-    const json = this.#encode(message);
-    if (this.#state !== 'opening' && this.#waiting.length === 0) this.#outgoing.send(json);
-    else this.#wait({ json, attachment: undefined, resolve: ignore, reject: ignore });
-  }
-
-  #wait(message: Waiting): void {
-    this.#waiting.push(message);
-    this.#waitingBytes += message.json.length + (message.attachment?.length ?? 0);
-  }
-
-  #deliver(json: string, attachment: Uint8Array | undefined): Promise<void> {
-    if (this.#state === 'closed') return Promise.reject(this.signal.reason);
-    if (this.#state !== 'opening' && this.#waiting.length === 0 && !this.#outgoing.full) {
-      this.#outgoing.send(json, attachment);
-      return TAKEN;
-    }
-    const { waiting, outgoingMaxBytes } = this.#world.config;
-    const bytes = json.length + (attachment?.length ?? 0);
-    if (this.#waiting.length >= waiting || this.#waitingBytes + bytes > outgoingMaxBytes) {
-      this.#world.counters.notificationsDropped++;
-      const details = { what: `a notification to ${this.app}`, reason: 'the app does not read', retryAfterMs: 1_000 };
-      return Promise.reject(new CoreError('QUEUE_FULL', details));
-    }
-    return new Promise((resolve, reject) => this.#wait({ json, attachment, resolve, reject }));
-  }
-
-  /** Throws BODY_TOO_LARGE, or what JSON.stringify throws. */
-  #encode(message: object): string {
-    const json = JSON.stringify(message);
-    // A character takes at most three bytes: only a long text has to be measured.
-    if (json.length * 3 > this.#world.config.lineBytes) this.#checkLength(Buffer.byteLength(json));
-    return json;
-  }
-
-  /** Throws BODY_TOO_LARGE. */
-  #checkLength(bytes: number): void {
-    const limit = this.#world.config.lineBytes;
-    if (bytes > limit) throw new CoreError('BODY_TOO_LARGE', { limit, what: 'message' });
-  }
-
-  /** The app does not read its answers: nor do we read its requests. */
-  #pauseIfFull(): void {
-    if (this.#full || !this.#outgoing.full) return;
-    this.#full = true;
-    this.#pauseReading();
-  }
-
-  /** Others come first. */
-  #yield(): void {
-    if (this.#yielding || this.#state === 'closed') return;
-    this.#yielding = true;
-    this.#pauseReading();
-    this.#world.turns.wait(this.#share, () => {
-      this.#yielding = false;
-      this.#readOn();
-      return this.#burst;
-    });
-  }
-
-  #pauseReading(): void {
-    this.#reader.pause();
-    this.#socket.pause();
-  }
-
-  #readOn(): void {
-    if (this.#full || this.#yielding || this.#state === 'closed') return;
-    this.#burst = 0;
-    this.#reader.resume();
-    if (this.#full || this.#yielding) return;
-    this.#socket.resume();
-    if (this.#halfClosing) this.#halfClosed();
+    this.#sender.put(message, parts);
   }
 
   #room(): void {
-    let sent = 0;
-    while (sent < this.#waiting.length && !this.#outgoing.full) {
-      const { json, attachment, resolve } = this.#waiting[sent++]!;
-      this.#waitingBytes -= json.length + (attachment?.length ?? 0);
-      this.#outgoing.send(json, attachment);
-      resolve();
-    }
-    if (sent > 0) this.#waiting.splice(0, sent);
-    if (!this.#full || this.#outgoing.full) return;
-    this.#full = false;
-    this.#readOn();
+    this.#sender.flush();
+    this.#reading.room();
   }
 
   // ---- the end ----
@@ -431,7 +330,7 @@ export class AppSession implements Session {
     this.#calls.close(reason);
     this.#streams.closeAll(why);
     this.#requests.abortAll(why);
-    for (const { reject } of this.#waiting.splice(0)) reject(why);
+    this.#sender.reject(why);
     this.#ended();
   }
 }

@@ -1,5 +1,6 @@
 /** The operations that an app may call, as the table of operations stands now. */
 import { CoreError } from '@device-core/plugin-api';
+import { propertiesOf } from '@device-core/plugin-api/inside/schema-reader';
 import type { OperationInfo } from '@device-core/plugin-api/services/operations';
 
 export class MethodTable {
@@ -10,7 +11,7 @@ export class MethodTable {
     this.#methods = new Map(
       operations
         .filter((operation) => operation.rpc !== false)
-        .map((operation) => [operation.name, Object.keys((operation.params.properties as object | undefined) ?? {})]),
+        .map((operation) => [operation.name, Object.keys(propertiesOf(operation.params))]),
     );
   }
 

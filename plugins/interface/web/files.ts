@@ -21,6 +21,15 @@ const LIBRARIES: Readonly<Record<string, readonly [name: string, file: string]>>
   '@preact/signals-core': ['@preact/signals-core', 'dist/signals-core.mjs'],
   '@preact/signals': ['@preact/signals', 'dist/signals.mjs'],
 };
+/** Modules of plugin-api that browsers run, too: they import nothing. */
+const API = '@device-core/plugin-api/';
+const SHARED: ReadonlySet<string> = new Set([
+  'kits/characters',
+  'inside/command-words',
+  'inside/consent-choice',
+  'inside/consent-words',
+  'inside/schema-reader',
+]);
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   ts: 'text/javascript; charset=utf-8',
@@ -68,6 +77,10 @@ export class PageFiles {
     const name = path.startsWith('lib/') ? path.slice(4).replace(/\.js$/, '') : '';
     const library = Object.hasOwn(LIBRARIES, name) ? LIBRARIES[name] : undefined;
     if (library !== undefined) return this.#read(path, folderOf(library[0], library[1]), 'js');
+    if (SHARED.has(name)) {
+      const module = fileURLToPath(import.meta.resolve(`${API}${name}`));
+      return this.#read(path, module, module.split('.').at(-1)!);
+    }
     if (path === 'theme.css') return this.#kept.get(path) ?? this.#keep(path, 'css', Buffer.from(themeSheet()), '');
     if (path === 'font/400.woff2' || path === 'font/700.woff2')
       return this.#read(
@@ -100,7 +113,11 @@ export class PageFiles {
   }
 
   async #makeIndex() {
-    const imports = Object.fromEntries(Object.keys(LIBRARIES).map((name) => [name, `${this.#prefix}lib/${name}.js`]));
+    const place = (name: string) => `${this.#prefix}lib/${name}.js`;
+    const imports = Object.fromEntries([
+      ...Object.keys(LIBRARIES).map((name) => [name, place(name)]),
+      ...[...SHARED].map((name) => [`${API}${name}`, place(name)]),
+    ]);
     const map = JSON.stringify({ imports });
     const text = (await readFile(join(UI, 'index.html'), 'utf8'))
       .replaceAll('{{prefix}}', this.#prefix)

@@ -3,10 +3,10 @@
  * device from installing it.
  */
 
-import { reasonOf } from '@device-core/plugin-api';
+import { CoreError, reasonOf } from '@device-core/plugin-api';
 import type { PromptOutcome } from '@device-core/plugin-api/services/prompts';
 import type { Parts } from './parts.ts';
-import { asksFor } from './policy.ts';
+import { asksFor, CONSENT, type Facts, firstNo } from './policy.ts';
 import type { Wanted } from './record.ts';
 
 /** "Not now" and silence hold so long. */
@@ -16,20 +16,38 @@ const TROUBLE_MS = 600_000;
 
 export class Consenting {
   readonly #parts: Parts;
-  readonly #agreed: (image: string, by: string) => Promise<void>;
+  readonly #wake: () => Promise<void>;
   /** Image that is asked about. */
   #open: string | undefined;
   /** Nothing is asked before; of `clock.steady()`. */
   #next = 0;
 
-  constructor(parts: Parts, agreed: (image: string, by: string) => Promise<void>) {
+  constructor(parts: Parts, wake: () => Promise<void>) {
     this.#parts = parts;
-    this.#agreed = agreed;
+    this.#wake = wake;
     parts.scope.defer('question about the update', () => this.withdraw());
   }
 
+  /** Takes the digest of the demands to which an operator agrees. Throws UPDATE_REFUSED for another one. */
+  async accept(wanted: Wanted, digest: string, verb: string): Promise<void> {
+    if (digest !== wanted.asks.digest) {
+      const reason = `the digest of its demands is ${wanted.asks.digest ?? 'none'}, not ${digest}`;
+      throw new CoreError('UPDATE_REFUSED', { verb, reason, rule: 'consent' });
+    }
+    await this.#parts.journal.note({ wanted: { ...wanted, accepted: digest } });
+  }
+
+  /** Asks where the consent alone keeps an update from being installed now: no person is asked by night about what waits for the day. */
+  consider(facts: Facts, by: 'operator' | 'device', rule: string): void {
+    const { wanted } = facts;
+    const { digest } = wanted?.asks ?? {};
+    const agreed = wanted && digest !== undefined && { ...facts, wanted: { ...wanted, accepted: digest } };
+    if (agreed && by === 'device' && CONSENT.includes(rule) && !firstNo('activate', agreed, { by })) this.#ask(wanted);
+    else this.withdraw();
+  }
+
   /** Does nothing while the question is open, or was answered a while ago. */
-  ask(wanted: Wanted): void {
+  #ask(wanted: Wanted): void {
     const { services, clock, device } = this.#parts;
     const { image, version } = wanted;
     if (!services.prompts || this.#open === image || clock.steady() < this.#next) return;
@@ -61,6 +79,15 @@ export class Consenting {
     if (allow.length === 0) return;
     this.#next = 0;
     await this.#agreed(image, by).catch((err) => this.#parts.log.error({ err }, 'cannot take the yes to the update'));
+  }
+
+  async #agreed(image: string, by: string): Promise<void> {
+    const { journal, log } = this.#parts;
+    const { wanted } = journal.record;
+    if (wanted?.image !== image || wanted.asks.digest === undefined) return;
+    log.info({ by, version: wanted.version }, 'the new demands of the update were agreed to');
+    await journal.note({ wanted: { ...wanted, accepted: wanted.asks.digest } });
+    await this.#wake();
   }
 
   #over(ms: number): void {

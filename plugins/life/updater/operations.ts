@@ -260,7 +260,7 @@ export function updateOperations(
       const bytes = bytesOf(data, 'data');
       const updater = await whole();
       // Nobody waits for a long archive that nothing can take.
-      if (upload === undefined && (await updater.slots()).provider === 'none')
+      if (upload === undefined && (await updater.facts.slots()).provider === 'none')
         throw new CoreError('SLOTS_UNAVAILABLE', { verb: 'take an image', reason: 'this device has no slots' });
       return updater.uploads.take({ upload, offset, bytes });
     },

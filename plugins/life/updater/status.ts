@@ -5,8 +5,8 @@ import type { Updater } from './updater.ts';
 
 export async function statusOf(updater: Updater): Promise<object> {
   const { journal, config, leases, services } = updater.parts;
-  const slots = await updater.slots().catch(() => undefined); // nobody provides them, or the helper is silent: said as `none`
-  const bytes = await updater.toFetch();
+  const slots = await updater.facts.slots().catch(() => undefined); // nobody provides them, or the helper is silent: said as `none`
+  const bytes = await updater.facts.toFetch();
   const { since, wanted, rule, order, hold, checkedAt } = journal.record;
   const apps = (await services.apps?.list().catch(() => [])) ?? []; // apps that are restarting restart anyway
   return {

@@ -1,25 +1,25 @@
 /** One update at a time: what operators order, what the device does by itself, and what waits for a rule. */
 import { join } from 'node:path';
 import { type CallContext, CoreError, callerName, maybe, reasonOf } from '@device-core/plugin-api';
-import type { SlotsStatus } from '@device-core/plugin-api/inside/services/slots';
+import { CheckRounds } from './check-rounds.ts';
 import { Consenting } from './consenting.ts';
-import { ownId } from './device-id.ts';
-import { roomFor, sweep } from './download.ts';
-import { blobsOf, type Fetching, fetchAll, find, keptImage, needSlots, sourceAt, toFetch } from './fetching.ts';
+import { roomFor } from './download.ts';
+import { downloadImage } from './download-image.ts';
+import { find, needSlots, sourceAt } from './fetching.ts';
 import { activate, gate, resume, rollBack } from './flip.ts';
 import { Jobs } from './jobs.ts';
 import { dropOldForms } from './old-forms.ts';
 import type { Parts } from './parts.ts';
-import { type Act, CONSENT, type Facts, firstNo, nextAct, type Refusal } from './policy.ts';
+import { type Act, firstNo, nextAct, type Refusal } from './policy.ts';
 import type { Order, UpdateRecord } from './record.ts';
-import type { Blob, Source } from './repository.ts';
+import type { Source } from './repository.ts';
 import { COMMITTED, OVER } from './states.ts';
 import { Stopped } from './stopped.ts';
+import { UpdateFacts } from './update-facts.ts';
 import { Uploads } from './uploads.ts';
 
 /** While an update waits for hours, a hold or a lease, it is looked at so often. */
 const LOOK_MS = 60_000;
-const HOUR = 3_600_000;
 const MB = 1 << 20;
 const STAGED: readonly string[] = ['staged', 'waiting'];
 
@@ -31,23 +31,25 @@ interface Ordered {
 export class Updater {
   readonly parts: Parts;
   readonly uploads: Uploads;
+  readonly facts: UpdateFacts;
   readonly #consent: Consenting;
   readonly #jobs: Jobs;
-  #device: string | undefined;
-  #status: SlotsStatus | undefined;
-  /** Missing blobs of the wanted image, as its source and the slots told. */
-  #missing: readonly Blob[] | undefined;
-  #compressed: ReadonlyMap<string, number> = new Map();
-  #fetch: Fetching | undefined;
+  readonly #rounds: CheckRounds;
   #look: Disposable | undefined;
-  #round: Disposable | undefined;
 
   constructor(parts: Parts) {
     const { maxMB, keepFreeMB } = parts.config;
     this.parts = parts;
     this.uploads = new Uploads(join(parts.folder, 'uploads'), (folder) => roomFor(folder, maxMB * MB, keepFreeMB * MB));
-    this.#consent = new Consenting(parts, (image, by) => this.#agreed(image, by));
+    this.#consent = new Consenting(parts, () => this.wake());
     this.#jobs = new Jobs(parts, this.uploads);
+    this.facts = new UpdateFacts(parts);
+    this.#rounds = new CheckRounds(
+      parts,
+      this.facts,
+      () => this.busy,
+      () => this.check(undefined),
+    );
   }
 
   get busy(): boolean {
@@ -60,7 +62,7 @@ export class Updater {
     // The slots were away for a moment: what is under way goes on, or fails by itself.
     if (this.#jobs.running) return;
     try {
-      const slots = await this.slots();
+      const slots = await this.facts.slots();
       const found = await resume(this.parts, slots);
       if (found === 'gate') this.#jobs.run('judge', () => gate(this.parts));
       else if (found === 'activate') this.#jobs.run('activate', () => activate(this.parts));
@@ -70,13 +72,7 @@ export class Updater {
       await journal.note({ reason: `cannot tell its outcome: ${reasonOf(error)}` });
     }
     this.wake();
-    this.#plan();
-  }
-
-  /** Throws SLOTS_UNAVAILABLE where no plugin provides slots, and what `Slots.status` throws. */
-  async slots(): Promise<SlotsStatus> {
-    this.#status = await needSlots(this.parts, 'look at the slots').status();
-    return this.#status;
+    this.#rounds.plan();
   }
 
   /** Resolves when it has been looked for. Rejects as `Source.newest` and `Slots.inspect`: what was known of an update stays. */
@@ -106,7 +102,7 @@ export class Updater {
         if (state !== 'idle') await journal.note({ reason, rule });
       }
     });
-    this.#plan();
+    this.#rounds.plan();
     this.wake();
     if (fault !== undefined) throw fault;
   }
@@ -137,9 +133,7 @@ export class Updater {
   ): Promise<void> {
     const running = slots.slots.find(({ booted }) => booted);
     const other = slots.slots.find(({ booted }) => !booted);
-    this.#missing = missing;
-    this.#compressed = compressed;
-    this.#fetch = undefined;
+    this.facts.found(missing, compressed);
     await this.parts.journal.move('found', {
       wanted,
       ...more,
@@ -185,25 +179,19 @@ export class Updater {
     // It has only to be written down that it is staged, or found.
     const ends = { download: 'staged', check: 'available', install: 'available' }[this.#jobs.running?.name ?? ''];
     if (ends === journal.record.state) await this.#jobs.running?.done;
-    await this.slots();
+    await this.facts.slots();
     await this.#again(verb);
     const { state, wanted } = journal.record;
     const going = state === 'downloading' || state === 'verifying';
     if (!wanted || !(going || ['available', 'staged', 'waiting'].includes(state)) || (this.#jobs.running && !going))
       throw new CoreError('UPDATE_CONFLICT', { verb, state });
     if (order === 'download' && state !== 'available') throw new CoreError('UPDATE_CONFLICT', { verb, state });
-    if (accept !== undefined) {
-      if (accept !== wanted.asks.digest) {
-        const reason = `the digest of its demands is ${wanted.asks.digest ?? 'none'}, not ${accept}`;
-        throw new CoreError('UPDATE_REFUSED', { verb, reason, rule: 'consent' });
-      }
-      await journal.note({ wanted: { ...wanted, accepted: accept } });
-    }
+    if (accept !== undefined) await this.#consent.accept(wanted, accept, verb);
     const acts: readonly Act[] =
       order === 'apply' ? (state === 'available' ? ['download', 'activate'] : ['activate']) : ['download'];
-    await this.#measure();
+    await this.facts.measure();
     for (const act of acts) {
-      const no = firstNo(act, await this.facts(), { by: 'operator', anyway });
+      const no = firstNo(act, await this.facts.read(), { by: 'operator', anyway });
       if (no && !no.rule.passes) throw new CoreError('UPDATE_REFUSED', { verb, reason: no.reason, rule: no.rule.name });
     }
     this.parts.log.info({ by, order }, 'an update was ordered');
@@ -260,7 +248,7 @@ export class Updater {
     const on = hold && (hold.until === undefined || hold.until > clock.now());
     await journal.note({ hold: undefined });
     this.wake();
-    this.#plan();
+    this.#rounds.plan();
     return on ? hold : undefined;
   }
 
@@ -268,39 +256,11 @@ export class Updater {
   async why(): Promise<{ readonly act: Act; readonly by: 'operator' | 'device'; readonly no?: Refusal }> {
     const { record } = this.parts.journal;
     const act = nextAct(record);
-    await this.slots().catch(() => undefined); // told by the rule
-    if (act === 'download') await this.#measure();
+    await this.facts.slots().catch(() => undefined); // told by the rule
+    if (act === 'download') await this.facts.measure();
     const by = record.order === undefined ? 'device' : 'operator';
-    const no = firstNo(act, await this.facts(), { by, ...(record.anyway && { anyway: true }) });
+    const no = firstNo(act, await this.facts.read(), { by, ...(record.anyway && { anyway: true }) });
     return { act, by, ...maybe({ no }) };
-  }
-
-  async facts(): Promise<Facts> {
-    const { config, journal, clock, services, senses, leases } = this.parts;
-    const running = this.#status?.slots.find(({ booted }) => booted);
-    const provider = this.#status?.provider;
-    return {
-      config,
-      record: journal.record,
-      wanted: journal.record.wanted,
-      now: clock.now(),
-      slots: provider === undefined ? (services.slots ? 'unknown' : 'none') : provider === 'none' ? 'none' : 'there',
-      running: running?.version,
-      floor: this.#status?.floor.version,
-      device: await this.#id(),
-      network: senses.network,
-      power: senses.power,
-      time: senses.time,
-      turn: senses.turn,
-      leases: leases.list(),
-      fetch: this.#fetch,
-    };
-  }
-
-  /** Bytes that will really travel; undefined where nothing is to be fetched. */
-  async toFetch(): Promise<number | undefined> {
-    await this.#measure().catch(() => undefined); // the rules say what is wrong
-    return this.parts.journal.record.state === 'available' ? this.#fetch?.bytes : undefined;
   }
 
   /** Something has changed: what waits may go on, and what is under way may have to stop. */
@@ -321,7 +281,7 @@ export class Updater {
     if (this.#jobs.running || !STAGED.includes(state)) this.#consent.withdraw();
     if (!services.slots) return;
     if (state === 'downloading' && this.#jobs.running) {
-      const no = firstNo('download', { ...(await this.facts()), fetch: undefined }, { by: 'operator', anyway });
+      const no = firstNo('download', { ...(await this.facts.read()), fetch: undefined }, { by: 'operator', anyway });
       if (no) this.#jobs.running.abort.abort(new Stopped(no.reason));
       return;
     }
@@ -339,9 +299,9 @@ export class Updater {
   async #attempt(act: Act, by: 'operator' | 'device', anyway: boolean, go: () => void): Promise<void> {
     const { journal, scope } = this.parts;
     const { state } = journal.record;
-    if (!this.#status) await this.slots();
-    if (act === 'download') await this.#measure();
-    const facts = await this.facts();
+    if (!this.facts.knowsSlots) await this.facts.slots();
+    if (act === 'download') await this.facts.measure();
+    const facts = await this.facts.read();
     const no = firstNo(act, facts, { by, anyway });
     // Others may have come first meanwhile.
     if (this.#jobs.running || journal.record.state !== state) return;
@@ -350,96 +310,19 @@ export class Updater {
       return go();
     }
     const { name } = no.rule;
-    if (act === 'activate') this.#ask(facts, by, name);
+    if (act === 'activate') this.#consent.consider(facts, by, name);
     if (act === 'activate' && (state === 'staged' || journal.record.rule !== name))
       await journal.move('wait', { reason: no.reason, rule: name });
     else await journal.note({ reason: no.reason, rule: name });
     this.#look ??= scope.timeout('look whether the update may go on', LOOK_MS, () => this.wake());
   }
 
-  /** Only what would be installed now, were it not for the consent: nobody is asked by night about what waits for the day. */
-  #ask(facts: Facts, by: 'operator' | 'device', rule: string): void {
-    const { wanted } = facts;
-    const { digest } = wanted?.asks ?? {};
-    const agreed = wanted && digest !== undefined && { ...facts, wanted: { ...wanted, accepted: digest } };
-    if (agreed && by === 'device' && CONSENT.includes(rule) && !firstNo('activate', agreed, { by }))
-      this.#consent.ask(wanted);
-    else this.#consent.withdraw();
-  }
-
-  async #agreed(image: string, by: string): Promise<void> {
-    const { journal, log } = this.parts;
-    const { wanted } = journal.record;
-    if (wanted?.image !== image || wanted.asks.digest === undefined) return;
-    log.info({ by, version: wanted.version }, 'the new demands of the update were agreed to');
-    await journal.note({ wanted: { ...wanted, accepted: wanted.asks.digest } });
-    await this.wake();
-  }
-
   #download(): void {
-    const { journal } = this.parts;
-    void this.#jobs
-      .run('download', async (signal) => {
-        const { wanted } = journal.record;
-        const image = wanted && (await keptImage(this.parts, wanted.image));
-        if (!wanted || !image)
-          return await journal.move('fail', { reason: 'its list is not there any more: check again' });
-        await journal.move('download');
-        const slots = needSlots(this.parts, 'download the update');
-        const { missing } = await slots.inspect(this.parts.folder);
-        this.#missing = missing;
-        const source = await this.#sourceOf(wanted.kind, wanted.source);
-        await fetchAll(this.parts, { source, compressed: this.#compressed, missing, signal });
-        await journal.move('downloaded');
-        await slots.stage(this.parts.folder, { signal, progress: ({ done, of }) => journal.progress(done, of) });
-        signal.throwIfAborted();
-        await sweep(blobsOf(this.parts), new Set());
-        await journal.move('staged', { ...(journal.record.order === 'download' && { order: undefined }) });
-      })
-      .then(() => this.wake());
-  }
-
-  async #sourceOf(kind: Source['kind'], path: string): Promise<Source> {
-    if (kind !== 'repository') return sourceAt(path);
-    const source = await this.parts.repository();
-    if (source) return source;
-    throw new CoreError('REPOSITORY_FAILED', { url: path, reason: 'no repository is configured any more' });
+    const done = this.#jobs.run('download', (signal) => downloadImage(this.parts, this.facts, signal));
+    void done.then(() => this.wake());
   }
 
   #activate(): void {
     void this.#jobs.run('activate', () => activate(this.parts));
-  }
-
-  async #measure(): Promise<void> {
-    const { journal, folder } = this.parts;
-    const { wanted, state } = journal.record;
-    if (!wanted || state !== 'available') return;
-    this.#missing ??= (await needSlots(this.parts, 'measure the update').inspect(folder)).missing;
-    this.#fetch = await toFetch(this.parts, this.#missing, this.#compressed);
-  }
-
-  async #id(): Promise<string> {
-    this.#device ??= await ownId(this.parts);
-    return this.#device;
-  }
-
-  /** When it is looked at the repository next; a device without one has no timer for it. */
-  #plan(): void {
-    const { config, scope, journal, clock } = this.parts;
-    this.#round?.[Symbol.dispose]();
-    this.#round = undefined;
-    if (config.url === undefined || config.automatic === 'off' || scope.signal.aborted) return;
-    const every = config.checkHours * HOUR;
-    const due = (journal.record.checkedAt ?? 0) + every - clock.now();
-    this.#round = scope.timeout('look for an update', Math.min(every, Math.max(LOOK_MS, due)), () => this.#rounds());
-  }
-
-  async #rounds(): Promise<void> {
-    const { log } = this.parts;
-    const no = firstNo('check', await this.facts(), { by: 'device' });
-    if (no) log.debug({ rule: no.rule.name }, 'it is not looked for an update now');
-    else if (!this.#jobs.running)
-      await this.check(undefined).catch((err) => log.warn({ err }, 'cannot look for an update'));
-    this.#plan();
   }
 }

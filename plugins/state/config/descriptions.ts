@@ -134,7 +134,13 @@ export class Descriptions {
     const rows: Row[] = [];
     if (all || device)
       for (const key of this.#deviceKeys())
-        rows.push({ kind: 'device', id: 'device', key, described: this.#store.describedKey(key), title: 'device' });
+        rows.push({
+          kind: 'device',
+          id: 'device',
+          key,
+          described: this.#store.schemas.device.key(key),
+          title: 'device',
+        });
     if (all || app !== undefined) {
       const titles = new Map((await this.#apps()).map((one) => [one.id, one.title]));
       for (const id of app === undefined ? this.#store.appIds() : [app])
@@ -157,7 +163,7 @@ export class Descriptions {
   }
 
   #appRows(id: string, title: string): readonly Row[] {
-    const described = new Map(keysOf(this.#store.schemaOf(id) ?? {}).map((one) => [one.name, one]));
+    const described = new Map(keysOf(this.#store.schemas.ofApp(id)?.schema ?? {}).map((one) => [one.name, one]));
     const keys = new Set([...described.keys(), ...this.#store.ownKeys(id)]);
     return [...keys].map((key) => ({ kind: 'app', id, key, title, described: described.get(key) }));
   }

@@ -106,7 +106,7 @@ export const plugin = definePlugin({
         names,
         write: writer.set,
         reset: (scope, key, options) => writer.reset(scope, key, options),
-        isSecret: ({ app }, key) => store.isSecret(app, key) || sections.isSecret(key),
+        isSecret: ({ app }, key) => store.schemas.isSecret(app, key) || sections.isSecret(key),
         who: (caller) => writer.who(caller),
       }),
       ...describeOperations(descriptions, capabilities, names, (app) => store.knows(app)),

@@ -13,6 +13,7 @@ import {
   parsePluginSettings,
   pluginSettingsFile,
 } from '@device-core/plugin-api/inside/plugin-settings';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { PluginManager, PluginSettings } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { ConfigEntry } from '@device-core/plugin-api/services/config';
 import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
@@ -46,7 +47,7 @@ export class PluginSections {
   #applied: string | undefined;
   /** The requested change that is applied next: it can be undone. */
   #request: { readonly key: string; readonly undo: () => Promise<unknown> } | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   constructor(options: Options) {
     this.#options = options;
@@ -121,7 +122,7 @@ export class PluginSections {
     write: () => Promise<T>,
     undo: () => Promise<unknown>,
   ): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       // One after the other: what the plugins do not run with must be given back alone.
       if (this.#request) await this.#apply();
       const former = await this.#written();
@@ -142,7 +143,7 @@ export class PluginSections {
 
   /** Brings the file and the plugins in line after any change of the layers. */
   follow(): Promise<void> {
-    return this.#inTurn(() => this.#apply());
+    return this.#turns.run(() => this.#apply());
   }
 
   async #try(key: string, next: string, former: string): Promise<void> {
@@ -186,12 +187,6 @@ export class PluginSections {
       const message = `cannot apply the settings of plugins: ${told(error)}`;
       if (problems.fault(FAULT, error instanceof CoreError ? error.code : 'INTERNAL', message)) log.error({}, message);
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   async #written(): Promise<string> {

@@ -8,12 +8,13 @@ import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
-import { readState, recoverFile, replaceFile, setAside, storageError } from '@device-core/plugin-api/durable';
+import { readState, replaceFile, setAside, storageError } from '@device-core/plugin-api/durable';
 import { ConfigDocument } from './document.ts';
 import type { Change, Changes } from './journal.ts';
 import { hashOf, type KeyMetadata, type Metadata } from './metadata.ts';
 import type { Problems } from './problems.ts';
 import { Records } from './records.ts';
+import { parseState, restoreState } from './restore-state.ts';
 import { SettingsText } from './settings-text.ts';
 
 /** A value as a layer holds it. */
@@ -25,9 +26,17 @@ export interface Held {
 }
 
 /** Revisions are unique in the whole Core, so that one read from another layer can never pass for this one's. */
-export interface Revisions {
-  next(): number;
-  seen(revision: number): void;
+export class Revisions {
+  #latest = 0;
+
+  next(): number {
+    this.#latest += 1;
+    return this.#latest;
+  }
+
+  seen(revision: number): void {
+    this.#latest = Math.max(this.#latest, revision);
+  }
 }
 
 export interface StateFileOptions {
@@ -230,33 +239,13 @@ export class StateFile {
     try {
       const read = await readState(this.path);
       text = read ?? '';
-      document = this.#parse(read);
+      document = parseState(this.path, read);
     } catch (error) {
-      text = await this.#recover(error, found.lastGood);
+      text = await restoreState(this.path, error, found.lastGood, this.#options);
       document = ConfigDocument.parse(text, this.path);
     }
     const known = { revision: found.revision, keys: found.authors((key) => document.value(key)) };
     await this.#adopt(text, document, known, this.#records.pending || text !== (found.lastGood ?? ''));
-  }
-
-  /** Puts the last good text in the place of a damaged file, as far as the disk allows. Resolves with what is in force. */
-  async #recover(damage: unknown, lastGood: string | undefined): Promise<string> {
-    const { problems, log } = this.#options;
-    const text = lastGood || undefined; // an empty one is none
-    let aside = '';
-    try {
-      aside = `it was set aside as ${await recoverFile(this.path, text)}, `;
-    } catch (error) {
-      aside = `it cannot be set aside (${reasonOf(error)}), `;
-    }
-    const outcome =
-      text === undefined ? 'there was no last good one: its settings are lost' : 'the last good one is used';
-    const message = `${reasonOf(damage)}; ${aside}${outcome}`;
-    // Not under the path itself: later writes mend the file, and the loss is to be told until the Core starts anew.
-    if (text === undefined) problems.fault(`loss of ${this.path}`, 'STATE_CORRUPT', message);
-    else problems.note(message);
-    log.error({ file: this.path }, message);
-    return text ?? '';
   }
 
   /** Accepts a text that was written by others: values that the metadata do not know were set by `file`. */
@@ -301,7 +290,7 @@ export class StateFile {
       text = found ?? '';
       if (found !== '' && text === this.#text) return this.#mended();
       if (text === this.#refused) return;
-      document = this.#parse(found);
+      document = parseState(this.path, found);
       for (const key of document.keys()) {
         const value = document.value(key);
         const reason = this.#authors.get(key)?.hash === hashOf(value) ? undefined : refuse(key, value);
@@ -323,13 +312,6 @@ export class StateFile {
 
   #fold(): Promise<void> {
     return this.#records.fold(this.#text, { revision: this.#revision, keys: this.#authors });
-  }
-
-  /** An empty file is left by a crash, so it does not unset everything. */
-  #parse(found: string | undefined): ConfigDocument {
-    if (found !== '') return ConfigDocument.parse(found ?? '', this.path);
-    const reason = 'line 1: the file is empty; delete it to unset everything';
-    throw new CoreError('STATE_CORRUPT', { file: this.path, reason });
   }
 
   #mended(): void {

@@ -1,7 +1,7 @@
 /** Three layers and who sees what (decisions D7): app overrides over device state over system defaults. */
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { CoreError, type Logger, maybe, reasonOf } from '@device-core/plugin-api';
+import { CoreError, maybe, reasonOf } from '@device-core/plugin-api';
 import type {
   Config,
   ConfigChange,
@@ -10,31 +10,21 @@ import type {
   ConfigScope,
 } from '@device-core/plugin-api/services/config';
 import type { DeviceInfo } from '@device-core/plugin-api/services/device';
-import type { JsonSchema } from '@device-core/plugin-api/services/operations';
-import { type AppKeys, AppSchema, refusingKeys } from './app-schema.ts';
-import { Described } from './described.ts';
+import { AppFiles, CONFIG_FILE } from './app-files.ts';
+import { expectRevision } from './conflict.ts';
 import { Folder } from './folder.ts';
-import { checkApp, checkKey, freezeCopy, isAppId, isBelow, valueFault } from './keys.ts';
+import { checkApp, checkKey, freezeCopy, isBelow, valueFault } from './keys.ts';
 import { asLayer, below, type Layer, type Layered, type LayerValue, type Placed } from './layers.ts';
 import { LOCKS_FILE, lockedError, whereOf } from './locks.ts';
 import { LocksFile } from './locks-file.ts';
-import type { Problems } from './problems.ts';
-import { keysOf, type SchemaKey } from './schema-keys.ts';
-import { type Held, type Revisions, StateFile, type View } from './state-file.ts';
+import { type AppDescription, type DeviceChecks, Schemas } from './schemas.ts';
+import { type Held, Revisions, StateFile, type View } from './state-file.ts';
 import { Watches } from './watches.ts';
 
-export const CONFIG_FILE = 'config.yaml';
-
-export interface StoreOptions {
+export interface StoreOptions extends DeviceChecks {
   readonly paths: DeviceInfo['paths'];
-  readonly problems: Problems;
-  readonly log: Logger;
   readonly maxKeys: number;
   readonly maxBytes: number;
-  /** Reason why a value of the device is refused, from a further check of the key. */
-  readonly refuse?: (key: string, value: unknown) => string | undefined;
-  /** JSON pointer of the faulty member of a refused value. */
-  readonly place?: (key: string, value: unknown) => string;
   /** True for a key of the device with a hidden value. */
   readonly hides?: (key: string) => boolean;
   /** An override of an app was changed, for views of all settings. */
@@ -45,18 +35,14 @@ export class ConfigStore implements Config {
   readonly #options: StoreOptions;
   readonly #defaults: Folder;
   readonly #deviceFolder: Folder;
-  readonly #apps = new Map<string, Promise<StateFile>>();
-  readonly #opened = new Map<string, StateFile>();
-  readonly #schemas = new Map<string, AppKeys>();
-  /** Overrides of an app that its present schema refuses; they are not served. */
-  readonly #misfits = new Map<string, ReadonlySet<string>>();
-  readonly #described = new Described();
+  readonly #apps: AppFiles;
+  readonly schemas: Schemas;
   readonly #shared: Layer = {
-    get: (key) => this.#described.default(key),
-    keys: () => this.#described.keys(),
+    get: (key) => this.schemas.device.default(key),
+    keys: () => this.schemas.device.keys(),
   };
   readonly #watches: Watches;
-  readonly #revisions: Revisions;
+  readonly #revisions = new Revisions();
   #device!: StateFile;
   readonly #locks: LocksFile;
   #loaded = false;
@@ -68,16 +54,15 @@ export class ConfigStore implements Config {
     this.#deviceFolder = new Folder(paths.var, { skip: [CONFIG_FILE], revisions: 'time', problems, log });
     this.#locks = new LocksFile(join(paths.etc, LOCKS_FILE), problems, log);
     this.#watches = new Watches((app, key) => this.#effective(app, key), log);
-    let latest = 0;
-    this.#revisions = {
-      next: () => {
-        latest += 1;
-        return latest;
+    this.schemas = new Schemas(options);
+    this.#apps = new AppFiles(
+      join(paths.var, 'apps'),
+      (path, app) => this.#open(path, app),
+      (app, file) => {
+        // Overrides that came with an app which was installed while running are news.
+        if (this.#loaded) this.#watches.changed([...file.keys()], 'app', app);
       },
-      seen: (revision) => {
-        latest = Math.max(latest, revision);
-      },
-    };
+    );
   }
 
   /** Reads everything, the overrides of every installed app included, so that no revision is ever given out twice. */
@@ -88,11 +73,11 @@ export class ConfigStore implements Config {
     await this.#defaults.load();
     await this.#deviceFolder.load();
     this.#device = await this.#open(join(paths.var, CONFIG_FILE), undefined);
-    for (const app of await this.#installed()) {
+    for (const app of await this.#apps.installed()) {
       try {
-        await this.#appFile(app);
+        await this.#apps.open(app);
       } catch (error) {
-        const file = this.#pathOf(app);
+        const file = this.#apps.pathOf(app);
         problems.fault(file, 'STATE_CORRUPT', `cannot read ${file}: ${reasonOf(error)}`);
         log.error({ app, err: error }, 'cannot read the overrides of an app');
       }
@@ -125,9 +110,10 @@ export class ConfigStore implements Config {
   ): Promise<ConfigEntry> {
     checkKey(key);
     const app = await this.#scoped(scope);
-    const reason = valueFault(value) ?? (value === null ? undefined : this.#refusal(app, key, value));
-    if (reason) throw new CoreError('CONFIG_VALUE_INVALID', { key, reason, pointer: this.#place(app, key, value) });
-    const file = app === undefined ? this.#device : await this.#appFile(app);
+    const reason = valueFault(value) ?? (value === null ? undefined : this.schemas.fault(app, key, value));
+    if (reason)
+      throw new CoreError('CONFIG_VALUE_INVALID', { key, reason, pointer: this.schemas.place(app, key, value) });
+    const file = app === undefined ? this.#device : await this.#apps.open(app);
     const source: ConfigLayer = app === undefined ? 'device' : 'app';
     return file.set(
       key,
@@ -137,7 +123,8 @@ export class ConfigStore implements Config {
         const lock = this.#locks.find(key);
         if (lock) throw lockedError(key, lock);
         // Earlier writes of the same batch count, though they are not visible yet.
-        this.#expect(app, key, options.ifRevision, { now: this.#effective(app, key, view), given: value });
+        const now = this.#effective(app, key, view);
+        expectRevision(key, options.ifRevision, { now, given: value, hidden: () => this.#hides(app, key) });
       },
       (revision) =>
         this.#effective(app, key) ?? { key, value: null, source, revision, setBy: options.by, setAt: Date.now() },
@@ -151,13 +138,13 @@ export class ConfigStore implements Config {
     { by, ifRevision }: { readonly by: string; readonly ifRevision?: number },
   ): Promise<Held | undefined> {
     checkKey(key);
-    const file = app === undefined ? this.#device : await this.#appFile(app);
+    const file = app === undefined ? this.#device : await this.#apps.open(app);
     let former: Held | undefined;
     const guard = (view: View): void => {
       const lock = this.#locks.find(key);
       if (lock) throw lockedError(key, lock);
       former = view.get(key);
-      this.#expect(app, key, ifRevision, { now: former, given: null });
+      expectRevision(key, ifRevision, { now: former, given: null, hidden: () => this.#hides(app, key) });
     };
     return file.set(key, null, by, guard, () => former);
   }
@@ -165,14 +152,14 @@ export class ConfigStore implements Config {
   /** Values of a key in every layer, the highest first, and the layer in force. */
   layersOf(app: string | undefined, key: string): Layered {
     const lock = this.#locks.find(key);
-    const own = app === undefined ? this.#device : this.#opened.get(app);
-    const refuses = app === undefined ? undefined : this.#misfits.get(app)?.has(key);
+    const own = app === undefined ? this.#device : this.#apps.opened.get(app);
+    const refuses = this.schemas.isMisfit(app, key);
     const layers = this.#layers(app).flatMap(({ layer, source, builtIn }): LayerValue[] => {
       const held = layer.get(key);
       if (!held) return [];
       const { value } = held;
-      const refused = source === 'app' && refuses === true;
-      const misfit = refused ? this.#refusal(app, key, value) : this.#described.fault(key, value);
+      const refused = source === 'app' && refuses;
+      const misfit = refused ? this.schemas.fault(app, key, value) : this.schemas.device.fault(key, value);
       const writable = layer === own || layer === this.#device;
       return [{ ...held, source: builtIn ? 'builtin' : source, writable, ...maybe({ misfit }) }];
     });
@@ -191,65 +178,40 @@ export class ConfigStore implements Config {
     return [...keys];
   }
 
-  /** Schema of the app's keys, from its manifest. */
-  schemaOf(app: string): JsonSchema | undefined {
-    return this.#schemas.get(app)?.schema;
-  }
-
   /** Every app that has a description or a file of overrides, sorted. */
   appIds(): readonly string[] {
-    return [...new Set([...this.#schemas.keys(), ...this.#opened.keys()])].toSorted();
-  }
-
-  isSecret(app: string | undefined, key: string): boolean {
-    const schema = app === undefined ? undefined : this.schemaOf(app);
-    return schema !== undefined && keysOf(schema).some(({ name, secret }) => secret && isBelow(key, name));
+    return [...new Set([...this.schemas.apps(), ...this.#apps.opened.keys()])].toSorted();
   }
 
   watch(scope: ConfigScope, listener: (change: ConfigChange) => void): Disposable {
     return this.#watches.add(scope.app, listener);
   }
 
-  async describeApp(
-    app: string,
-    described: { readonly schema?: JsonSchema; readonly defaults?: object },
-  ): Promise<void> {
+  async describeApp(app: string, described: AppDescription): Promise<void> {
     checkApp(app);
-    let refused: unknown;
-    try {
-      this.#schemas.set(app, new AppSchema(app, described));
-    } catch (error) {
-      refused = error;
-      this.#schemas.set(app, refusingKeys(described.defaults, reasonOf(error)));
-    }
-    this.#misfits.delete(app);
-    this.#findMisfits(app, await this.#appFile(app));
+    const refused = this.schemas.describeApp(app, described);
+    this.schemas.check(app, await this.#apps.open(app));
     if (refused !== undefined) throw refused;
   }
 
   async describe(prefix: string, keys: Parameters<Config['describe']>[1]): Promise<Disposable> {
     const { problems, log } = this.#options;
-    const token = this.#redescribe(() => this.#described.set(prefix, keys));
-    for (const [app, file] of this.#opened) this.#findMisfits(app, file, below(file, prefix));
+    const token = this.#redescribe(() => this.schemas.device.set(prefix, keys));
+    for (const [app, file] of this.#apps.opened) this.schemas.check(app, file, below(file, prefix));
     for (const layer of [this.#device, this.#deviceFolder, this.#defaults])
       for (const key of below(layer, prefix)) {
-        const reason = this.#described.fault(key, layer.get(key)?.value);
+        const reason = this.schemas.device.fault(key, layer.get(key)?.value);
         if (reason === undefined) continue;
         const message = `${layer.path} sets ${key}, which is ignored: ${reason}`;
         problems.note(message);
         log.warn({ key }, message);
       }
-    return { [Symbol.dispose]: () => this.#redescribe(() => this.#described.delete(prefix, token)) };
-  }
-
-  /** Description of a key of the device. */
-  describedKey(key: string): SchemaKey | undefined {
-    return this.#described.key(key);
+    return { [Symbol.dispose]: () => this.#redescribe(() => this.schemas.device.delete(prefix, token)) };
   }
 
   /** Reports the values of the device that another description changes. */
   #redescribe<T>(change: () => T): T {
-    const seen = () => new Map(this.#described.keys().map((key) => [key, this.#effective(undefined, key)?.value]));
+    const seen = () => new Map(this.schemas.device.keys().map((key) => [key, this.#effective(undefined, key)?.value]));
     const former = seen();
     const made = change();
     const now = seen();
@@ -261,17 +223,14 @@ export class ConfigStore implements Config {
 
   /** Nothing is kept in journals after it. */
   async close(): Promise<void> {
-    await Promise.all([this.#device, ...this.#opened.values()].map((file) => file.close()));
+    await Promise.all([this.#device, ...this.#apps.opened.values()].map((file) => file.close()));
   }
 
   /** Is there an app of this id, as far as the configuration can tell? */
   async knows(app: string): Promise<boolean> {
     checkApp(app);
-    if (this.#schemas.has(app)) return true;
-    return stat(dirname(this.#pathOf(app))).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
+    if (this.schemas.ofApp(app)) return true;
+    return this.#apps.has(app);
   }
 
   /** A file changed on disk, by whomever. */
@@ -286,7 +245,7 @@ export class ConfigStore implements Config {
     } else if (folder === paths.var) {
       this.#watches.changed(await this.#deviceFolder.load(), 'device', undefined);
     } else if (basename(path) === CONFIG_FILE) {
-      await (await this.#appFile(basename(folder))).reload();
+      await (await this.#apps.open(basename(folder))).reload();
     }
   }
 
@@ -296,12 +255,12 @@ export class ConfigStore implements Config {
     this.#watches.changed(await this.#defaults.load(), 'default', undefined);
     this.#watches.changed(await this.#deviceFolder.load(), 'device', undefined);
     await this.#device.reload();
-    for (const file of this.#opened.values()) await file.reload();
+    for (const file of this.#apps.opened.values()) await file.reload();
   }
 
   async #scoped(scope: ConfigScope): Promise<string | undefined> {
     if (scope.app === undefined) return undefined;
-    if (!this.#opened.has(scope.app)) await this.#appFile(scope.app);
+    if (!this.#apps.opened.has(scope.app)) await this.#apps.open(scope.app);
     return scope.app;
   }
 
@@ -313,9 +272,9 @@ export class ConfigStore implements Config {
       { layer: this.#shared, source: 'default', builtIn: 'shared' },
     ];
     if (app === undefined) return layers;
-    const overrides = this.#opened.get(app);
+    const overrides = this.#apps.opened.get(app);
     if (overrides) layers.unshift({ layer: overrides, source: 'app' });
-    const defaults = this.#schemas.get(app)?.defaults;
+    const defaults = this.schemas.ofApp(app)?.defaults;
     if (defaults) layers.push({ layer: asLayer(defaults), source: 'default', builtIn: 'app' });
     return layers;
   }
@@ -323,77 +282,24 @@ export class ConfigStore implements Config {
   /** `own` is what the file of this scope will hold after changes that are under way. */
   #effective(app: string | undefined, key: string, own?: View): ConfigEntry | undefined {
     const locked = this.#locks.find(key) !== undefined;
-    const file = app === undefined ? this.#device : this.#opened.get(app);
+    const file = app === undefined ? this.#device : this.#apps.opened.get(app);
     for (const { layer, source } of this.#layers(app)) {
       if (locked && source !== 'default') continue;
       // Plugins' configuration is hidden from apps.
       if (app !== undefined && source === 'device' && isBelow(key, 'plugins')) continue;
       const held = (own && layer === file ? own : layer).get(key);
       if (!held) continue;
-      const misfit = source === 'app' && this.#misfits.get(app!)?.has(key);
+      const misfit = source === 'app' && this.schemas.isMisfit(app, key);
       if (misfit && held.revision === layer.get(key)?.revision) continue;
       const { value, ...origin } = held;
-      if (this.#described.fault(key, value) !== undefined) continue;
+      if (this.schemas.device.fault(key, value) !== undefined) continue;
       return { key, value, source, ...origin };
     }
     return undefined;
   }
 
-  #refusal(app: string | undefined, key: string, value: unknown): string | undefined {
-    if (this.#described.owns(key)) return this.#described.fault(key, value);
-    return app === undefined ? this.#options.refuse?.(key, value) : this.#schemas.get(app)?.fault(key, value);
-  }
-
-  #place(app: string | undefined, key: string, value: unknown): string {
-    if (this.#described.owns(key)) return this.#described.place(key, value);
-    const place = app === undefined ? this.#options.place?.(key, value) : this.#schemas.get(app)?.place(key, value);
-    return place ?? '';
-  }
-
-  /** Throws CONFIG_CONFLICT with both values, so that the later writer can choose. */
-  #expect(
-    app: string | undefined,
-    key: string,
-    expected: number | undefined,
-    { now, given }: { readonly now: Held | undefined; readonly given: unknown },
-  ): void {
-    const revision = now?.revision ?? 0;
-    if (expected === undefined || expected === revision) return;
-    const { setBy, setAt } = now ?? {};
-    const who = { ...maybe({ setBy, setAt }) };
-    const both = this.isSecret(app, key) || this.#options.hides?.(key) ? {} : { value: now?.value ?? null, given };
-    throw new CoreError('CONFIG_CONFLICT', { key, revision, expected, ...who, ...both });
-  }
-
-  async #installed(): Promise<readonly string[]> {
-    try {
-      const entries = await readdir(join(this.#options.paths.var, 'apps'), { withFileTypes: true });
-      return entries.filter((entry) => entry.isDirectory() && isAppId(entry.name)).map((entry) => entry.name);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw error;
-    }
-  }
-
-  #appFile(app: string): Promise<StateFile> {
-    const known = this.#apps.get(app);
-    if (known) return known;
-    checkApp(app);
-    const opening = this.#open(this.#pathOf(app), app);
-    this.#apps.set(app, opening);
-    opening.then(
-      (file) => {
-        this.#opened.set(app, file);
-        // Overrides that came with an app which was installed while running are news.
-        if (this.#loaded) this.#watches.changed([...file.keys()], 'app', app);
-      },
-      () => this.#apps.delete(app),
-    );
-    return opening;
-  }
-
-  #pathOf(app: string): string {
-    return join(this.#options.paths.var, 'apps', app, CONFIG_FILE);
+  #hides(app: string | undefined, key: string): boolean {
+    return this.schemas.isSecret(app, key) || this.#options.hides?.(key) === true;
   }
 
   async #open(path: string, app: string | undefined): Promise<StateFile> {
@@ -406,31 +312,15 @@ export class ConfigStore implements Config {
       maxBytes,
       refuse: (key, value) => {
         const lock = this.#locks.find(key);
-        return lock ? `${key} is locked by the OEM (${whereOf(lock)})` : this.#refusal(app, key, value);
+        return lock ? `${key} is locked by the OEM (${whereOf(lock)})` : this.schemas.fault(app, key, value);
       },
       onChange: (keys) => {
-        if (app !== undefined && this.#misfits.has(app)) this.#findMisfits(app, file, keys);
+        if (app !== undefined && this.schemas.hasMisfits(app)) this.schemas.check(app, file, keys);
         this.#watches.changed(keys, app === undefined ? 'device' : 'app', app);
         if (app === undefined) return;
         for (const key of keys) this.#options.onOverride?.(app, key, file.get(key)?.revision ?? 0);
       },
     });
     return file;
-  }
-
-  #findMisfits(app: string, file: StateFile, keys: Iterable<string> = file.keys()): void {
-    const misfits = new Set(this.#misfits.get(app));
-    for (const key of keys) {
-      const held = file.get(key);
-      const reason = held && this.#refusal(app, key, held.value);
-      misfits.delete(key);
-      if (!reason) continue;
-      misfits.add(key);
-      const message = `${file.path} sets ${key}, which does not fit the schema of ${app} and is ignored: ${reason}`;
-      this.#options.problems.note(message);
-      this.#options.log.warn({ app, key }, message);
-    }
-    if (misfits.size > 0) this.#misfits.set(app, misfits);
-    else this.#misfits.delete(app);
   }
 }

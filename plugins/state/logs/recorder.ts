@@ -2,6 +2,7 @@ import { mkdir, readdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CoreError, callerName, type Logger, type PluginHost, reasonOf } from '@device-core/plugin-api';
 import { replaceFile } from '@device-core/plugin-api/durable';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { LogRecorder } from '@device-core/plugin-api/inside/services/log-control';
 import type { Operation } from '@device-core/plugin-api/services/operations';
 
@@ -24,7 +25,7 @@ export class FlightRecorder {
   readonly #log: Logger;
   readonly #clock: PluginHost['clock'];
   readonly #writtenAt = new Map<string, number>();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   constructor(recorder: LogRecorder | undefined, folder: string, { log, clock }: Pick<PluginHost, 'log' | 'clock'>) {
     this.#recorder = recorder;
@@ -45,12 +46,14 @@ export class FlightRecorder {
         if (now - (this.#writtenAt.get(subject) ?? -PAUSE_MS) < PAUSE_MS) return;
         if (this.#writtenAt.size >= 1_000) this.#writtenAt.clear();
         this.#writtenAt.set(subject, now);
-        await this.#write(subject).catch((error) =>
-          this.#log.warn(
-            { subject, reason: reasonOf(error) },
-            'what was said before the failure cannot be written down',
-          ),
-        );
+        await this.#turns
+          .run(() => this.#write(subject))
+          .catch((error) =>
+            this.#log.warn(
+              { subject, reason: reasonOf(error) },
+              'what was said before the failure cannot be written down',
+            ),
+          );
       },
       { retained: false },
     );
@@ -73,18 +76,11 @@ export class FlightRecorder {
       rest: { method: 'POST', path: '/logs/dump' },
       cli: { done: '{lines} lines in {file}' },
       errors: ['UNAVAILABLE'],
-      run: (_, { caller }) => this.#write(callerName(caller)),
+      run: (_, { caller }) => this.#turns.run(() => this.#write(callerName(caller))),
     };
   }
 
-  /** One after the other. */
-  #write(subject: string): Promise<Written> {
-    const written = this.#turn.then(() => this.#writeNow(subject));
-    this.#turn = written.catch(() => undefined);
-    return written;
-  }
-
-  async #writeNow(subject: string): Promise<Written> {
+  async #write(subject: string): Promise<Written> {
     if (!this.#recorder)
       throw new CoreError('UNAVAILABLE', { what: 'the flight recorder', reason: 'the SKU switches it off' });
     const { lines, dropped } = await this.#recorder.read();

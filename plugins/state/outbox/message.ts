@@ -40,7 +40,6 @@ export const MOST_AT_ONCE = 1_000;
 const MOST_BATCH = 1_000;
 const TEXT = 256;
 const ID = /^[a-z][a-z0-9-]{0,31}$/;
-export const isDestinationId = (id: string): boolean => ID.test(id);
 
 const LARGEST: Limits = { bytes: 256 * 1024 * 1024, messages: 1_000_000, ageMs: 365 * 86_400_000 };
 const SMALLEST: Limits = { bytes: 1_024, messages: 1, ageMs: 1_000 };

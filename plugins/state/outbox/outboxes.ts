@@ -10,6 +10,7 @@ import {
   type ServesEachUser,
   type ServiceUser,
 } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { DeparturesLedger } from '@device-core/plugin-api/inside/services/ledger';
 import type {
   Destination,
@@ -49,7 +50,7 @@ export class Outboxes implements ServesEachUser<Outbox> {
   readonly #options: OutboxesOptions;
   readonly #open = new Map<string, Open>();
   /** Opening and closing of one destination wait for each other. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
   #ledger: DeparturesLedger | undefined;
   #offline = false;
   /** Reports of files in newer forms, found without opening them. */
@@ -148,15 +149,14 @@ export class Outboxes implements ServesEachUser<Outbox> {
   async #add(user: User, given: Destination, send: Send): Promise<OutboxQueue> {
     const destination = checkDestination(given, this.#options.usual);
     if (typeof send !== 'function') throw invalid('send', 'it is no function');
-    const opening = this.#turn.then(async () => {
+    const opening = await this.#turns.run(async () => {
       const before = this.#open.get(destination.id);
       if (before && before.owner !== user.plugin)
         throw invalid('id', `plugin ${before.owner} has destination ${destination.id}`);
       await before?.[Symbol.asyncDispose]();
       return this.#start(user, destination, send);
     });
-    this.#turn = opening.catch(() => undefined); // the opener gets the error
-    return new Handle(await opening);
+    return new Handle(opening);
   }
 
   async #start(user: User, destination: Checked, send: Send): Promise<Open> {

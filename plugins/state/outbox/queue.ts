@@ -1,5 +1,6 @@
 /** One queue on the disk: puts become transactions, batches leave it and come back. What touches the file does so one after the other. */
 import { type Clock, CoreError, type Logger } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { Outgoing, Queued } from '@device-core/plugin-api/inside/services/outbox';
 import { databaseError, openDatabase, removeAll } from './database.ts';
 import { sum } from './loss.ts';
@@ -15,6 +16,7 @@ import {
 } from './message.ts';
 import { type Group, Room } from './room.ts';
 import { Store } from './store.ts';
+import { type WaitingPut, WaitingPuts } from './waiting-puts.ts';
 
 export interface QueueOptions {
   readonly file: string;
@@ -30,25 +32,16 @@ export interface QueueOptions {
 /** A message that is on its way. */
 export type Flying = Row & { readonly queued: Queued };
 
-/** Limits of one transaction, and of the messages that wait for one. */
-const STEP = { messages: 256, bytes: 256 * 1024 };
-const MOST_WAITING = { messages: 20_000, bytes: 4 * 1024 * 1024 };
-
-interface Waiting extends Group {
-  readonly done: PromiseWithResolvers<readonly string[]>;
-}
-
 export class Queue {
   readonly #options: QueueOptions;
   #store: Store;
   #room: Room;
   /** Puts that no transaction has taken yet. */
-  readonly #waiting: Waiting[] = [];
-  #waits = { messages: 0, bytes: 0 };
+  readonly #waiting = new WaitingPuts();
   /** Those of them that a transaction takes now. */
-  #keeping: readonly Waiting[] = [];
+  #keeping: readonly WaitingPut[] = [];
   #pumping = false;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
   #closed = false;
   /** Messages dropped since the start, by any rule. */
   lost = 0;
@@ -91,17 +84,9 @@ export class Queue {
     if (bytes > destination.limits.bytes || messages.length > destination.limits.messages)
       throw invalid('messages', 'together they are more than the queue may hold');
     if (this.#closed) throw this.#gone();
-    const [most, more] = [MOST_WAITING, this.#waits];
-    if (more.messages > 0 && (more.messages + messages.length > most.messages || more.bytes + bytes > most.bytes)) {
-      const reason = `${more.messages} wait for the disk already`;
-      throw new CoreError('OUTBOX_FULL', { what: checked[0]!.what, to: destination.id, reason });
-    }
-    const done = Promise.withResolvers<readonly string[]>();
-    this.#waiting.push({ messages: checked, bytes, done });
-    more.messages += messages.length;
-    more.bytes += bytes;
+    const done = this.#waiting.add({ messages: checked, bytes }, destination.id);
     if (!this.#pumping) void this.#pump();
-    return done.promise;
+    return done;
   }
 
   /**
@@ -162,16 +147,19 @@ export class Queue {
 
   /** How many messages no transaction has taken. */
   #withdraw(): number {
-    const groups = [...this.#waiting];
+    const groups = this.#waiting.all;
     const unkept = groups.filter((group) => !this.#keeping.includes(group));
-    this.#settle(groups, new CoreError('CANCELLED', { what: 'a put', reason: 'waiting entries are thrown away' }));
+    this.#waiting.settle(
+      groups,
+      new CoreError('CANCELLED', { what: 'a put', reason: 'waiting entries are thrown away' }),
+    );
     return unkept.reduce((sum, { messages }) => sum + messages.length, 0);
   }
 
   /** Closes the queue after earlier messages are kept. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#waiting.length > 0 || this.#pumping) await this.#next(() => undefined).then(turn);
+    while (this.#waiting.size > 0 || this.#pumping) await this.#next(() => undefined).then(turn);
     await this.#next(() => this.#store.end());
   }
 
@@ -180,12 +168,12 @@ export class Queue {
     // Other messages of this turn come into the same transaction.
     await turn();
     try {
-      while (this.#waiting.length > 0) {
-        const groups = this.#step();
+      while (this.#waiting.size > 0) {
+        const groups = this.#waiting.step();
         this.#keeping = groups;
-        await this.#next(() => this.#keep(groups)).catch((error) => this.#settle(groups, error));
+        await this.#next(() => this.#keep(groups)).catch((error) => this.#waiting.settle(groups, error));
         this.#keeping = [];
-        if (this.#waiting.length > 0) await turn();
+        if (this.#waiting.size > 0) await turn();
       }
     } finally {
       this.#pumping = false;
@@ -193,19 +181,7 @@ export class Queue {
     if (this.#store.all.count > 0) this.#options.onPut();
   }
 
-  /** Those that come first, as many as one transaction takes. */
-  #step(): readonly Waiting[] {
-    let [count, messages, bytes] = [0, 0, 0];
-    for (const group of this.#waiting) {
-      messages += group.messages.length;
-      bytes += group.bytes;
-      if (count > 0 && (messages > STEP.messages || bytes > STEP.bytes)) break;
-      count += 1;
-    }
-    return this.#waiting.slice(0, count);
-  }
-
-  async #keep(groups: readonly Waiting[]): Promise<void> {
+  async #keep(groups: readonly WaitingPut[]): Promise<void> {
     const outcomes = this.#write(() => {
       this.#room.expire();
       const admitted: (readonly string[] | CoreError)[] = [];
@@ -217,7 +193,7 @@ export class Queue {
       return admitted;
     });
     if (this.#options.destination.durability === 'full') await this.#synced();
-    for (const [index, outcome] of outcomes.entries()) this.#settle([groups[index]!], outcome);
+    for (const [index, outcome] of outcomes.entries()) this.#waiting.settle([groups[index]!], outcome);
   }
 
   #admit(group: Group): readonly string[] | CoreError | 'more' {
@@ -227,18 +203,6 @@ export class Queue {
     } catch (error) {
       if (error instanceof CoreError) return error;
       throw error;
-    }
-  }
-
-  #settle(groups: readonly Waiting[], outcome: readonly string[] | Error): void {
-    for (const group of groups) {
-      const [first] = this.#waiting;
-      if (first !== group) continue; // settled before the disk failed
-      this.#waiting.shift();
-      this.#waits.messages -= group.messages.length;
-      this.#waits.bytes -= group.bytes;
-      if (outcome instanceof Error) group.done.reject(outcome);
-      else group.done.resolve(outcome);
     }
   }
 
@@ -272,7 +236,7 @@ export class Queue {
 
   /** Runs `work` after all earlier work on the file. A damaged file is set aside, and the work runs once more on a new one. */
   #next<T>(work: () => T | Promise<T>): Promise<T> {
-    const done = this.#turn.then(async () => {
+    return this.#turns.run(async () => {
       try {
         if (!this.#store.isOpen && !this.#closed) await this.#reopen();
         return await work();
@@ -283,8 +247,6 @@ export class Queue {
         return await work();
       }
     });
-    this.#turn = done.catch(() => undefined); // the caller gets the error
-    return done;
   }
 
   async #reopen(broken?: CoreError): Promise<void> {

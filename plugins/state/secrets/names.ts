@@ -1,6 +1,6 @@
 /** How secrets are called, and what may be one. Pure. */
 
-import { type Caller, CoreError, callerName, LONGEST_SECRET, type SecretRef } from '@device-core/plugin-api';
+import { type Caller, CoreError, callerName, LONGEST_SECRET } from '@device-core/plugin-api';
 import { LONGEST_SECRET_NAME as LONGEST_NAME, SECRET_NAME } from '@device-core/plugin-api/contract/secret';
 
 export { LONGEST_SECRET_NAME as LONGEST_NAME, SECRET_NAME } from '@device-core/plugin-api/contract/secret';
@@ -88,8 +88,6 @@ export function nothingToDelete(scope: string, name: string): CoreError {
 const shownName = (scope: string, name: string): string => (scope === SHARED ? name : keyOf(scope, name));
 
 export const ownScope = (caller: Caller): string => callerName(caller);
-
-export const nameOfRef = ({ secret }: SecretRef): string => secret;
 
 function refused(where: string, reason: string): CoreError {
   return new CoreError('PARAMS_INVALID', { where, reason });

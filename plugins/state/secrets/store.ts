@@ -1,5 +1,6 @@
 /** Every secret of the device, in any vault: bounds, one change at a time, a record of reads, and listeners for changes. */
 import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import {
   checkName,
   checkScope,
@@ -74,7 +75,7 @@ export class SecretStore {
   /** Scopes that were to be emptied, and could not be yet. */
   readonly owed: OwedPurges;
   #told = false;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
   #tried = Number.NEGATIVE_INFINITY;
   /** After each look at a vault that was not open. */
   onState: () => void = () => undefined;
@@ -135,7 +136,7 @@ export class SecretStore {
     const { clock } = this.#scope;
     if (this.#vault.state.state !== 'open' && clock.monotonic() - this.#tried >= LIMITS.retryMs) {
       this.#tried = clock.monotonic();
-      await this.#inTurn(async () => {
+      await this.#turns.run(async () => {
         await this.#vault.retry();
         await this.tellTexts();
       });
@@ -264,7 +265,7 @@ export class SecretStore {
     this.#waiting.set(scope, mine + 1);
     try {
       await this.open();
-      return await this.#inTurn(work);
+      return await this.#turns.run(work);
     } catch (error) {
       this.onState(); // a vault that came later may be one that cannot be opened
       throw error;
@@ -274,12 +275,6 @@ export class SecretStore {
       if (left > 0) this.#waiting.set(scope, left);
       else this.#waiting.delete(scope);
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined); // told to whoever asked
-    return turn;
   }
 
   #changed(key: SecretKey): void {

@@ -1,20 +1,12 @@
 /** Builds what is sent, hands it to the outbox while there is a consent, and throws it away when there is none any more. */
 import { type Clock, type Logger, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
-import type {
-  Outbox,
-  OutboxLoss,
-  OutboxQueue,
-  Queued,
-  QueueState,
-  Sent,
-} from '@device-core/plugin-api/inside/services/outbox';
-import { CONSENT_LEVELS, type ConsentLevel, covers } from '@device-core/plugin-api/inside/services/telemetry';
+import { Serial } from '@device-core/plugin-api/inside/serial';
+import type { Outbox, OutboxQueue, Queued, QueueState, Sent } from '@device-core/plugin-api/inside/services/outbox';
+import { CONSENT_LEVELS, type ConsentLevel } from '@device-core/plugin-api/inside/services/telemetry';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import type { Secrets } from '@device-core/plugin-api/services/secrets';
-import type { MetricData, Metrics } from '@device-core/plugin-api/telemetry';
-import type { ConsentBook } from './consent-book.ts';
-import { type LogLevel, LogRecords, lossRecord } from './log-records.ts';
-import { logsRequest, metricsRequest, type Resource, type Span } from './otlp.ts';
+import { type BodiesOptions, type Signal, TelemetryBodies } from './bodies.ts';
+import { type LogLevel, LogRecords } from './log-records.ts';
 import { checkedUrl, receiver, revealedHeaders, signalUrl, type TargetSettings, type Text, textOf } from './target.ts';
 
 export interface ExportSettings extends TargetSettings {
@@ -23,13 +15,9 @@ export interface ExportSettings extends TargetSettings {
   readonly logs: LogLevel;
 }
 
-export interface ExporterOptions {
-  readonly scope: Scope;
+export interface ExporterOptions extends BodiesOptions {
   readonly log: Logger;
   readonly settings: ExportSettings;
-  readonly book: ConsentBook;
-  readonly about: Omit<Resource, 'device'>;
-  readonly startedAt: number;
 }
 
 /** The next push. */
@@ -46,28 +34,19 @@ interface Sending {
   readonly logs: OutboxQueue;
 }
 
-type Signal = 'metrics' | 'logs';
 /** The two queues: what is measured is kept in its newest state alone, lines of the log are kept all. */
 const QUEUES = { metrics: 'telemetry', logs: 'logs' } as const satisfies Record<Signal, string>;
 const PART = 'telemetry';
 const LIMITS = { bytes: 4 << 20, messages: 500, ageMs: 7 * 24 * 3_600_000 };
 /** Lines wait so long for others: an error is on the disk soon, a burst is one push. */
 const GATHER_MS = 2_000;
-/** Points of one body, so that none is too large for a collector. */
-const POINTS_OF_A_BODY = 500;
-/** Before that the device does not know what time it is. */
-const BELIEVABLE = Date.UTC(2020, 0);
-/** Change of the wall clock after which the start of counting is set anew. */
-const MOVED_MS = 60_000;
-const NOBODY = '00000000-0000-4000-8000-000000000000';
 
 export class Exporter {
+  readonly bodies: TelemetryBodies;
   readonly #options: ExporterOptions;
   readonly #clock: Clock;
-  readonly #records: LogRecords;
   #outbox: Outbox | undefined;
   secrets: Secrets | undefined;
-  metrics: Metrics | undefined;
   #sending: Sending | undefined;
   #trouble: string | undefined;
   #rejected: string | undefined;
@@ -77,13 +56,12 @@ export class Exporter {
   #shown: { metrics?: readonly string[]; logs?: string } = {};
   /** Number of the consent: work that began before a withdrawal is dropped. */
   #generation = 0;
-  #from: number | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   constructor(options: ExporterOptions) {
     this.#options = options;
     this.#clock = options.scope.clock;
-    this.#records = new LogRecords(options.settings.logs);
+    this.bodies = new TelemetryBodies(options, new LogRecords(options.settings.logs));
   }
 
   get trouble(): string | undefined {
@@ -111,7 +89,7 @@ export class Exporter {
   }
 
   async follow(outbox: Outbox | undefined): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       this.#outbox = outbox;
     });
     await this.reconsider();
@@ -119,7 +97,7 @@ export class Exporter {
 
   /** Begins to send, or ends it, as consent, SKU and services say. */
   reconsider(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       const { book, settings } = this.#options;
       const { endpoint } = settings;
       if (!this.#outbox) return await this.#stop();
@@ -134,7 +112,7 @@ export class Exporter {
   /** A finished line of the log. Quick, for it is asked about each. */
   line(line: string): void {
     const sending = this.#sending;
-    if (!sending || !this.#records.take(line, this.#options.book.value.level)) return;
+    if (!sending || !this.bodies.records.take(line, this.#options.book.value.level)) return;
     sending.part.timeout('lines of the log', GATHER_MS, () => this.#flush(sending));
   }
 
@@ -143,28 +121,32 @@ export class Exporter {
    * a disk, and of the outbox.
    */
   decide(level: ConsentLevel, by: string, text: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const { book } = this.#options;
-      const less = CONSENT_LEVELS.indexOf(level) < CONSENT_LEVELS.indexOf(book.value.level);
-      if (less) this.#forget();
-      else if (level !== book.value.level) this.#forgetMetrics();
-      const decided = { level, by, text, at: this.#clock.now() };
-      const failures: unknown[] = [];
-      // A decision holds from the first line on, even if the disk fails.
-      await book.decide(decided, less).catch((error) => failures.push(error));
-      if (less) await this.#settle().catch((error) => failures.push(error));
-      if (level === 'off') await this.#stop();
-      if (failures.length > 0) throw failures[0];
-    }).finally(() => void this.reconsider());
+    return this.#turns
+      .run(async () => {
+        const { book } = this.#options;
+        const less = CONSENT_LEVELS.indexOf(level) < CONSENT_LEVELS.indexOf(book.value.level);
+        if (less) this.#forget();
+        else if (level !== book.value.level) this.#forgetMetrics();
+        const decided = { level, by, text, at: this.#clock.now() };
+        const failures: unknown[] = [];
+        // A decision holds from the first line on, even if the disk fails.
+        await book.decide(decided, less).catch((error) => failures.push(error));
+        if (less) await this.#settle().catch((error) => failures.push(error));
+        if (level === 'off') await this.#stop();
+        if (failures.length > 0) throw failures[0];
+      })
+      .finally(() => void this.reconsider());
   }
 
   /** Renews the device's name and removes all messages with the old one. */
   renew(): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#forget();
-      await this.#options.book.renew();
-      await this.#settle();
-    }).finally(() => void this.reconsider());
+    return this.#turns
+      .run(async () => {
+        this.#forget();
+        await this.#options.book.renew();
+        await this.#settle();
+      })
+      .finally(() => void this.reconsider());
   }
 
   /** Shows the next telemetry; with a level, that of this consent. */
@@ -172,12 +154,12 @@ export class Exporter {
     const given = this.#options.book.value.level;
     const wanted = level ?? given;
     if (wanted === 'off') return {};
-    if (wanted !== given || !this.#sending) return shown(await this.#bodies(wanted), undefined);
+    if (wanted !== given || !this.#sending) return shown(await this.bodies.metrics(wanted), undefined);
     const generation = this.#generation;
-    const metrics = this.#shown.metrics ?? (await this.#bodies(wanted));
+    const metrics = this.#shown.metrics ?? (await this.bodies.metrics(wanted));
     if (generation !== this.#generation) return await this.show(level);
     this.#shown.metrics = metrics;
-    if (this.#shown.logs === undefined && this.#records.waiting.length > 0) this.#shown.logs = this.#takeLogs();
+    if (this.#shown.logs === undefined && this.bodies.records.waiting.length > 0) this.#shown.logs = this.bodies.logs();
     return shown(metrics, this.#shown.logs);
   }
 
@@ -212,7 +194,7 @@ export class Exporter {
       const { push } = await import('./collector.ts');
       const open = async (signal: Signal) => {
         const send = async ([one]: readonly Queued[], ended: AbortSignal): Promise<Sent> => {
-          const body = one && this.#bodyOf(signal, one);
+          const body = one && this.bodies.of(signal, one);
           if (body === undefined) return { outcome: 'taken' };
           let headers: Record<string, string>;
           try {
@@ -257,7 +239,7 @@ export class Exporter {
   #forget(): void {
     this.#generation++;
     this.#shown = {};
-    this.#records.clear();
+    this.bodies.records.clear();
   }
 
   /** Settles the debts of a withdrawal; false if that failed, and then telemetry must not be sent. */
@@ -295,7 +277,7 @@ export class Exporter {
 
   async #tick({ metrics: queue }: Sending): Promise<void> {
     const generation = this.#generation;
-    const bodies = this.#shown.metrics ?? (await this.#bodies(this.#options.book.value.level));
+    const bodies = this.#shown.metrics ?? (await this.bodies.metrics(this.#options.book.value.level));
     if (generation !== this.#generation) return;
     delete this.#shown.metrics;
     // Sums since the start: the newest of them says all.
@@ -313,7 +295,7 @@ export class Exporter {
     delete this.#shown.logs;
     const bodies = [
       ...(logs === undefined ? [] : [logs]),
-      ...(this.#records.waiting.length > 0 ? [this.#takeLogs()] : []),
+      ...(this.bodies.records.waiting.length > 0 ? [this.bodies.logs()] : []),
     ];
     await this.#put(
       queue,
@@ -330,71 +312,8 @@ export class Exporter {
       this.#trouble = reasonOf(error);
     }
   }
-
-  #takeLogs(): string {
-    const body = logsRequest(this.#resource(), this.#records.waiting);
-    this.#records.clear();
-    return body;
-  }
-
-  /** By the consent, in pieces that a collector takes. */
-  async #bodies(level: ConsentLevel): Promise<readonly string[]> {
-    const now = this.#clock.now();
-    if (!this.metrics || now < BELIEVABLE) return [];
-    const all = await this.metrics.collect();
-    const span = this.#span(this.#clock.now());
-    const resource = this.#resource();
-    const bodies: string[] = [];
-    for (const piece of pieces(all.filter((metric) => covers(level, metric.level)))) {
-      await others();
-      bodies.push(metricsRequest(resource, piece, span));
-    }
-    return bodies;
-  }
-
-  #span(to: number): Span {
-    const from = to - Math.max(0, this.#clock.steady() - this.#options.startedAt);
-    if (this.#from === undefined || Math.abs(from - this.#from) > MOVED_MS) this.#from = from;
-    return { from: Math.min(this.#from, to), to };
-  }
-
-  #resource(): Resource {
-    const { about, book } = this.#options;
-    return { ...about, device: book.value.device ?? NOBODY };
-  }
-
-  /** Undefined for what has no form there. */
-  #bodyOf(signal: Signal, { what, body }: Queued): string | undefined {
-    if (what !== 'loss') return body;
-    if (signal === 'metrics') return undefined;
-    const { lost, to } = JSON.parse(body) as OutboxLoss;
-    return logsRequest(this.#resource(), [lossRecord(lost, to)]);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work);
-    this.#last = done.catch(() => undefined); // the caller gets the error
-    return done;
-  }
 }
-
-/** Gives other work a turn between series. */
-const others = () => new Promise((resolve) => setImmediate(resolve));
 
 function shown(metrics: readonly string[], logs: string | undefined): Shown {
   return { ...(metrics.length > 0 && { metrics: metrics.join('\n') }), ...maybe({ logs }) };
-}
-
-function pieces(metrics: readonly MetricData[]): readonly (readonly MetricData[])[] {
-  const all: MetricData[][] = [];
-  let points = POINTS_OF_A_BODY;
-  for (const metric of metrics) {
-    if (points >= POINTS_OF_A_BODY) {
-      all.push([]);
-      points = 0;
-    }
-    all.at(-1)!.push(metric);
-    points += metric.points.length;
-  }
-  return all;
 }

@@ -89,9 +89,9 @@ export const plugin = definePlugin<typeof requires, Settings>({
     for (const operation of telemetryOperations(parts)) scope.use(operation.name, services.operations.add(operation));
 
     host.when(metrics, (service, part) => {
-      exporter.metrics = service;
+      exporter.bodies.source = service;
       part.defer('metrics', () => {
-        exporter.metrics = undefined;
+        exporter.bodies.source = undefined;
       });
     });
     host.when(secrets, async (service, part) => {

@@ -11,6 +11,7 @@ import type {
 } from '@device-core/plugin-api/services/alarms';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { Bell } from '../shared/bell.ts';
+import { AlarmTimes } from './alarm-times.ts';
 import {
   type Book,
   checkTime,
@@ -21,9 +22,8 @@ import {
   shown,
   soundEntry,
   textOf,
-  type Wait,
 } from './entry.ts';
-import { dateOf, dayAfter, latestDate, momentOf, nextDate, wallOf } from './wall.ts';
+import { latestDate, momentOf, nextDate } from './wall.ts';
 
 const FORM: KeptForm<Book> = {
   form: 1,
@@ -58,13 +58,11 @@ const CHANGE = 'change';
 export class Alarms implements Service {
   readonly #options: AlarmsOptions;
   readonly #entries = new Map<string, Entry>();
-  /** Monotonic time at which a length is over: clocks may be set meanwhile. */
-  readonly #dues = new WeakMap<Wait, number>();
   readonly #listeners: Listeners<AlarmsState>;
   readonly #file: KeptFile<Book>;
   readonly #bell: Bell;
+  readonly #times: AlarmTimes;
   #missed: Book['missed'];
-  #zone: string;
   #look: Disposable | undefined;
   #count = 0;
 
@@ -72,7 +70,7 @@ export class Alarms implements Service {
     const { scope, log, zone, sound } = options;
     this.#options = options;
     this.#file = file;
-    this.#zone = zone;
+    this.#times = new AlarmTimes(zone, scope.clock);
     this.#missed = file.value.missed.slice(0, MOST_MISSED);
     this.#listeners = new Listeners(log);
     this.#bell = new Bell({
@@ -110,12 +108,12 @@ export class Alarms implements Service {
 
   /** The device is in another zone: its times are those of the wall there. */
   moveTo(zone: string): void {
-    if (zone === this.#zone) return;
-    this.#zone = zone;
+    if (zone === this.#times.zone) return;
+    this.#times.zone = zone;
     for (const [id, entry] of this.#entries) {
       const { time, days, rang } = entry;
       if (time !== undefined && days)
-        this.#entries.set(id, { ...entry, date: nextDate({ time, days }, this.#now, zone, this.#former(rang)) });
+        this.#entries.set(id, { ...entry, date: nextDate({ time, days }, this.#now, zone, this.#times.former(rang)) });
     }
     this.#listeners.tell(CHANGE, this.#state());
     void this.#lookRound();
@@ -125,7 +123,7 @@ export class Alarms implements Service {
     const { most } = this.#options;
     this.#count += 1;
     const id = `${Math.round(this.#now).toString(36)}-${this.#count}`;
-    const entry = entryOf(request, id, this.#now, this.#zone);
+    const entry = entryOf(request, id, this.#now, this.#times.zone);
     if (this.#entries.size >= most)
       throw new CoreError('QUEUE_FULL', {
         what: 'an alarm',
@@ -152,7 +150,7 @@ export class Alarms implements Service {
       time: time === undefined ? entry.time : checkTime(time),
       days: days === undefined ? entry.days : daysOf(days),
     };
-    const date = nextDate({ time: rhythm.time, ...maybe({ days: rhythm.days }) }, this.#now, this.#zone);
+    const date = nextDate({ time: rhythm.time, ...maybe({ days: rhythm.days }) }, this.#now, this.#times.zone);
     return this.#put('changed', { ...next, ...rhythm, date, rang: undefined, snoozed: undefined });
   }
 
@@ -217,32 +215,15 @@ export class Alarms implements Service {
     const alarms = [...this.#entries.values()]
       // One that rings for the last time is seen there.
       .filter(({ since, days }) => since === undefined || days)
-      .map((entry) => shown(entry, this.#nextOf(entry)))
+      .map((entry) => shown(entry, this.#times.nextOf(entry)))
       .sort((one, other) => (soon(one) === soon(other) ? 0 : soon(one) - soon(other)));
     const ringing = this.#ringing.map(({ id, kind, since, text }) => ({ id, kind, at: since, ...maybe({ text }) }));
-    return { alarms, ringing, missed: this.#missed, zone: this.#zone };
-  }
-
-  /** Milliseconds of the epoch, as the clock is now. */
-  #nextOf({ on, time, days, date, wait, snoozed }: Entry): number | undefined {
-    if (!on) return undefined;
-    const length = snoozed ?? wait;
-    const ends = length && this.#now + this.#left(length);
-    if (time === undefined || date === undefined || (snoozed && !days)) return ends;
-    return Math.min(ends ?? Number.POSITIVE_INFINITY, momentOf(date, time, this.#zone));
-  }
-
-  /** Milliseconds until a length is over. */
-  #left(wait: Wait): number {
-    const { clock } = this.#options.scope;
-    const due = this.#dues.get(wait) ?? clock.monotonic() + wait.at - clock.now();
-    this.#dues.set(wait, due);
-    return due - clock.monotonic();
+    return { alarms, ringing, missed: this.#missed, zone: this.#times.zone };
   }
 
   async #put(event: AlarmEvent, entry: Entry): Promise<Alarm & { readonly kept: boolean }> {
     this.#entries.set(entry.id, entry);
-    const alarm = shown(entry, this.#nextOf(entry));
+    const alarm = shown(entry, this.#times.nextOf(entry));
     this.#tell(event, entry);
     const kept = await this.#save();
     this.#plan();
@@ -269,7 +250,7 @@ export class Alarms implements Service {
   async #lookRound(): Promise<void> {
     let changed = false;
     for (const entry of [...this.#entries.values()]) {
-      const late = this.#lateness(entry);
+      const late = this.#times.lateness(entry, (right) => this.#entries.set(right.id, right));
       if (late === undefined) continue;
       changed = true;
       this.#come(this.#entries.get(entry.id)!, late);
@@ -278,43 +259,16 @@ export class Alarms implements Service {
     if (changed) await this.#save();
   }
 
-  /** Milliseconds since it was due; undefined where it is not. Its date is set right on the way. */
-  #lateness(entry: Entry): number | undefined {
-    const { id, on, time, days, date, rang, wait, snoozed, since } = entry;
-    if (!on) return undefined;
-    const length = snoozed ?? wait;
-    const left = length && this.#left(length);
-    if (left !== undefined && left <= 0) return -left;
-    if (time === undefined || date === undefined || (!days && (snoozed || since !== undefined))) return undefined;
-    const [now, zone] = [this.#now, this.#zone];
-    if (!days) {
-      const at = momentOf(date, time, zone);
-      return at <= now ? now - at : undefined;
-    }
-    // The clock may have been set back: a date of a wrong year is not waited for.
-    const next = nextDate({ time, days }, now, zone, this.#former(rang));
-    if (next < date) this.#entries.set(id, { ...entry, date: next });
-    const [soonest = date] = [next, date].sort();
-    if (momentOf(soonest, time, zone) > now) return undefined;
-    return now - momentOf(latestDate({ time, days }, soonest, now, zone), time, zone);
-  }
-
-  /** The date that rang last, where it can be believed: one far ahead is of a clock that was wrong. */
-  #former(rang: string | undefined): string | undefined {
-    if (rang === undefined) return undefined;
-    return rang > dayAfter(dateOf(wallOf(this.#now, this.#zone)), 1) ? undefined : rang;
-  }
-
   /** It is due: it rings, or it is too late for that. */
   #come(entry: Entry, late: number): void {
     const { time, days, date } = entry;
     const now = this.#now;
     let next: Entry = { ...entry, wait: undefined, snoozed: undefined };
     if (time !== undefined && days && date !== undefined) {
-      const rang = latestDate({ time, days }, date, now, this.#zone);
+      const rang = latestDate({ time, days }, date, now, this.#times.zone);
       // The end of a snooze is no ringing of the date to come.
-      if (momentOf(rang, time, this.#zone) <= now)
-        next = { ...next, rang, date: nextDate({ time, days }, now, this.#zone, rang) };
+      if (momentOf(rang, time, this.#times.zone) <= now)
+        next = { ...next, rang, date: nextDate({ time, days }, now, this.#times.zone, rang) };
     }
     if (late > this.#options.lateMs) {
       this.#miss(next, now - late, 'off');
@@ -367,7 +321,7 @@ export class Alarms implements Service {
     let ms = Number.POSITIVE_INFINITY;
     for (const entry of this.#entries.values()) {
       if (!entry.on || (entry.since !== undefined && !entry.days)) continue;
-      const left = (this.#nextOf(entry) ?? Number.POSITIVE_INFINITY) - this.#now;
+      const left = (this.#times.nextOf(entry) ?? Number.POSITIVE_INFINITY) - this.#now;
       const byWall = entry.time !== undefined && (!entry.snoozed || entry.days !== undefined);
       ms = Math.min(ms, byWall ? Math.min(left, LOOK_MS) : left);
     }

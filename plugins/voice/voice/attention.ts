@@ -59,14 +59,7 @@ const HELD = {
 };
 
 export class Attention {
-  readonly #scope: Scope;
-  readonly #log: Logger;
-  readonly #settings: AttentionSettings;
-  readonly #floor: Floor;
-  readonly #senses: Senses;
-  readonly #speaker: Speaker;
-  readonly #router: Router;
-  readonly #reports: Reports;
+  readonly #parts: AttentionParts;
   #earStop: AbortController | undefined;
   #earRun: Promise<void> = Promise.resolve();
   #guest: Guest | undefined;
@@ -87,22 +80,15 @@ export class Attention {
   ownVoice = 0;
 
   constructor(parts: AttentionParts) {
-    this.#scope = parts.scope;
-    this.#log = parts.log;
-    this.#settings = parts.settings;
-    this.#floor = parts.floor;
-    this.#senses = parts.senses;
-    this.#speaker = parts.speaker;
-    this.#router = parts.router;
-    this.#reports = parts.reports;
+    this.#parts = parts;
   }
 
   get ear(): Ear | undefined {
-    return this.#senses.ear;
+    return this.#parts.senses.ear;
   }
 
   useAudio(audio: Audio, scope: Scope): void {
-    this.#senses.present = { ...this.#senses.present, audio };
+    this.#parts.senses.present = { ...this.#parts.senses.present, audio };
     scope.defer('audio in use', () => {
       this.#gone('audio', audio);
       return this.#rewire('the microphone has gone');
@@ -112,17 +98,17 @@ export class Attention {
       'audio state',
       audio.onState(({ muted }) => {
         // A device that comes back is as muted as it was.
-        const again = first && this.#floor.machine.muted && !muted;
+        const again = first && this.#parts.floor.machine.muted && !muted;
         first = false;
         if (again) void this.#remute(audio);
-        else if (this.#muting === 0 && muted !== this.#floor.machine.muted) void this.#muted(muted);
+        else if (this.#muting === 0 && muted !== this.#parts.floor.machine.muted) void this.#muted(muted);
       }),
     );
     void this.#rewire();
   }
 
   useSpeech(speech: Speech, scope: Scope): void {
-    this.#senses.present = { ...this.#senses.present, speech };
+    this.#parts.senses.present = { ...this.#parts.senses.present, speech };
     scope.defer('speech in use', () => {
       this.#gone('speech', speech);
       return this.#rewire('the engines have gone');
@@ -131,24 +117,24 @@ export class Attention {
       'changes of engines',
       speech.onChange(() => {
         this.#changes++;
-        if (!this.#senses.ear) void this.#rewire();
-        else void this.#prefer(this.#senses.ear);
+        if (!this.#parts.senses.ear) void this.#rewire();
+        else void this.#prefer(this.#parts.senses.ear);
       }),
     );
     void this.#rewire();
   }
 
   useIntents(intents: Intents, scope: Scope): void {
-    this.#senses.present = { ...this.#senses.present, intents };
+    this.#parts.senses.present = { ...this.#parts.senses.present, intents };
     scope.defer('intents in use', () => {
-      if (this.#gone('intents', intents)) this.#senses.grammar = undefined;
+      if (this.#gone('intents', intents)) this.#parts.senses.grammar = undefined;
     });
     const refresh = async () => {
-      const grammar = await intents.grammar(this.#settings.language);
-      if (this.#senses.present.intents === intents) this.#senses.grammar = grammar;
+      const grammar = await intents.grammar(this.#parts.settings.language);
+      if (this.#parts.senses.present.intents === intents) this.#parts.senses.grammar = grammar;
     };
     const changed = () => {
-      refresh().catch((error: unknown) => this.#log.warn({ reason: reasonOf(error) }, 'cannot get the grammar'));
+      refresh().catch((error: unknown) => this.#parts.log.warn({ reason: reasonOf(error) }, 'cannot get the grammar'));
     };
     scope.use('changes of intents', intents.onChange(changed));
     changed();
@@ -156,9 +142,9 @@ export class Attention {
 
   /** False where another one has taken its place. */
   #gone(name: 'audio' | 'speech' | 'intents', service: object): boolean {
-    const { [name]: now, ...others } = this.#senses.present;
+    const { [name]: now, ...others } = this.#parts.senses.present;
     if (now !== service) return false;
-    this.#senses.present = others;
+    this.#parts.senses.present = others;
     return true;
   }
 
@@ -168,7 +154,7 @@ export class Attention {
     try {
       // The ear first: not one frame more is read, whether or not there is somebody to mute the device itself.
       await this.#muted(muted);
-      await this.#senses.present.audio?.setMuted(muted);
+      await this.#parts.senses.present.audio?.setMuted(muted);
     } finally {
       this.#muting--;
     }
@@ -176,7 +162,7 @@ export class Attention {
 
   /** For one turn, which begins next: the microphone is heard again when it has ended. Throws AUDIO_UNAVAILABLE. */
   welcome(guest: Guest): void {
-    if (!this.#senses.present.speech)
+    if (!this.#parts.senses.present.speech)
       throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'there are no engines' });
     void this.#rewire(undefined, guest);
   }
@@ -198,64 +184,64 @@ export class Attention {
     try {
       await audio.setMuted(true);
     } catch (error) {
-      this.#log.warn({ reason: reasonOf(error) }, 'cannot mute the microphone');
+      this.#parts.log.warn({ reason: reasonOf(error) }, 'cannot mute the microphone');
     }
   }
 
   async #muted(muted: boolean): Promise<void> {
-    this.#floor.input({ kind: 'mute', muted });
+    this.#parts.floor.input({ kind: 'mute', muted });
     await this.#rewire();
   }
 
   /** Ends the ear, and begins another one if there is all that it needs. Resolves when the old one hears nothing more. */
   async #rewire(lost?: string, guest?: Guest): Promise<void> {
     // Changes meanwhile are taken up when the guest has left.
-    if (this.#guest !== undefined && !this.#floor.machine.muted) return;
+    if (this.#guest !== undefined && !this.#parts.floor.machine.muted) return;
     this.#guest = guest;
     this.#earStop?.abort();
     this.#later.listen?.[Symbol.dispose]();
     this.#later.prefer?.[Symbol.dispose]();
     this.#later = {};
-    this.#senses.ear = undefined;
-    if (lost !== undefined && !this.#scope.signal.aborted) {
+    this.#parts.senses.ear = undefined;
+    if (lost !== undefined && !this.#parts.scope.signal.aborted) {
       this.deaf = lost;
-      this.#floor.input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
+      this.#parts.floor.input({ kind: 'deaf', code: 'AUDIO_UNAVAILABLE' });
     }
     const stop = new AbortController();
     this.#earStop = stop;
     const before = this.#earRun;
-    const { audio, speech } = this.#senses.present;
-    const { muted } = this.#floor.machine;
+    const { audio, speech } = this.#parts.senses.present;
+    const { muted } = this.#parts.floor.machine;
     const heard = guest ?? audio;
-    if (!heard || !speech || muted || this.#scope.signal.aborted) {
+    if (!heard || !speech || muted || this.#parts.scope.signal.aborted) {
       if (!muted) this.deaf = audio ? 'there are no engines' : 'there is no microphone';
       return before;
     }
     this.deaf = undefined;
-    const settings = guest === undefined ? this.#settings : { ...this.#settings, ...HELD };
+    const settings = guest === undefined ? this.#parts.settings : { ...this.#parts.settings, ...HELD };
     const ends = guest !== undefined;
-    const ear = new Ear({ audio: heard, ends, speech, settings, events: this.#events(), scope: this.#scope });
-    this.#senses.ear = ear;
+    const ear = new Ear({ audio: heard, ends, speech, settings, events: this.#events(), scope: this.#parts.scope });
+    this.#parts.senses.ear = ear;
     void this.#prefer(ear);
     this.#earRun = before.then(() => this.#hear(ear, stop, guest));
   }
 
   /** Engines come one after the other: the detector of speech that is to be asked first may not be the first that came. */
   async #prefer(ear: Ear): Promise<void> {
-    const { speech } = this.#senses.present;
+    const { speech } = this.#parts.senses.present;
     try {
       const [best] = (await speech?.list('vad')) ?? [];
-      if (this.#senses.ear !== ear || !best || best.rank === undefined || best.problem !== undefined) return;
+      if (this.#parts.senses.ear !== ear || !best || best.rank === undefined || best.problem !== undefined) return;
       this.#detector ??= { ear, id: best.id };
       if (this.#detector.ear !== ear) this.#detector = { ear, id: best.id };
       if (this.#detector.id === best.id) return;
-      if (this.#floor.machine.state === 'idle') return void this.#rewire();
+      if (this.#parts.floor.machine.state === 'idle') return void this.#rewire();
       this.#later.prefer?.[Symbol.dispose]();
-      this.#later.prefer = this.#scope.timeout('another detector of speech', this.#settings.retryMs, () =>
+      this.#later.prefer = this.#parts.scope.timeout('another detector of speech', this.#parts.settings.retryMs, () =>
         this.#prefer(ear),
       );
     } catch (error) {
-      this.#log.debug({ reason: reasonOf(error) }, 'cannot get the engines');
+      this.#parts.log.debug({ reason: reasonOf(error) }, 'cannot get the engines');
     }
   }
 
@@ -266,7 +252,7 @@ export class Attention {
       await ear.run(stop.signal);
       if (!stop.signal.aborted) guest?.released();
     } catch (error) {
-      if (stop.signal.aborted || this.#senses.ear !== ear) return;
+      if (stop.signal.aborted || this.#parts.senses.ear !== ear) return;
       // The engine came between the question and its answer: nobody will tell of it again.
       if (changes !== this.#changes && error instanceof CoreError && error.code === 'ENGINE_MISSING')
         return void this.#rewire();
@@ -274,16 +260,16 @@ export class Attention {
       // It is tried again and again. Engines come one after the other while a Core starts: the first times without one are no news.
       const early = this.#failures < EARLY_FAILURES && error instanceof CoreError && error.code === 'ENGINE_MISSING';
       if (reason !== this.#told && !early) {
-        this.#log.warn({ reason }, 'cannot listen');
+        this.#parts.log.warn({ reason }, 'cannot listen');
         this.#told = reason;
       }
-      this.#senses.ear = undefined;
+      this.#parts.senses.ear = undefined;
       this.deaf = reason;
-      this.#floor.input({ kind: 'deaf', code: error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE' });
+      this.#parts.floor.input({ kind: 'deaf', code: error instanceof CoreError ? error.code : 'AUDIO_UNAVAILABLE' });
       if (monotonicMs() - began > RETRY_MOST_MS) this.#failures = 0;
-      const ms = Math.min(RETRY_MOST_MS, this.#settings.retryMs * 2 ** this.#failures++);
-      if (this.#scope.signal.aborted) return;
-      this.#later.listen = this.#scope.timeout('listening again', ms, () => {
+      const ms = Math.min(RETRY_MOST_MS, this.#parts.settings.retryMs * 2 ** this.#failures++);
+      if (this.#parts.scope.signal.aborted) return;
+      this.#later.listen = this.#parts.scope.timeout('listening again', ms, () => {
         if (this.#earStop === stop) void this.#rewire();
       });
     }
@@ -291,50 +277,39 @@ export class Attention {
 
   #events(): EarEvents {
     return {
-      phrases: () => this.#phrases(),
-      speculates: () => this.#settings.local && this.#floor.machine.state !== 'speaking',
+      phrases: () => phrasesIn(this.#parts.floor.machine.state, this.#parts.settings),
+      speculates: () => this.#parts.settings.local && this.#parts.floor.machine.state !== 'speaking',
       transcriber: () => this.#transcriber(),
       wake: (hit) => this.#called(hit),
-      command: (turn, utterance) => this.#router.open(utterance, turn),
-      partial: (turn, transcript) => this.#reports.partial(turn, transcript, 'local'),
+      command: (turn, utterance) => this.#parts.router.open(utterance, turn),
+      partial: (turn, transcript) => this.#parts.reports.partial(turn, transcript, 'local'),
       complete: (text) => this.#complete(text),
-      endpoint: (turn) => this.#floor.input({ kind: 'endpoint', turn }),
-      pause: () => this.#speaker.sound('wake'),
+      endpoint: (turn) => this.#parts.floor.input({ kind: 'endpoint', turn }),
+      pause: () => this.#parts.speaker.sound('wake'),
       problem: (_, reason) => {
         this.wakeProblem = reason;
       },
     };
   }
 
-  #phrases(): readonly WakePhrase[] {
-    const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = this.#settings;
-    const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
-    const { state } = this.#floor.machine;
-    if (state === 'thinking') return [...wake, ...stops];
-    if (state !== 'speaking') return wake;
-    if (whileSpeaking === 'suspend') return [];
-    if (whileSpeaking === 'normal') return [...wake, ...stops];
-    return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
-  }
-
   async #complete(text: string): Promise<Completeness> {
     try {
-      const match = await this.#senses.intents().match(text, { language: this.#settings.language });
+      const match = await this.#parts.senses.intents().match(text, { language: this.#parts.settings.language });
       if (match.outcome !== 'plan') return 'part';
       const { mayGoOn, byNumber } = match.plan;
       return mayGoOn ? (byNumber ? 'number' : 'open') : 'whole';
     } catch (error) {
       // The end of the command is told by silence then.
-      this.#log.debug({ reason: reasonOf(error) }, 'cannot match what was said so far');
+      this.#parts.log.debug({ reason: reasonOf(error) }, 'cannot match what was said so far');
       return 'part';
     }
   }
 
   #transcriber(): TranscribeLocally | undefined {
-    const { speech } = this.#senses.present;
-    if (!this.#settings.local || !speech) return undefined;
-    const { language, wake, engine } = this.#settings;
-    const { grammar } = this.#senses;
+    const { speech } = this.#parts.senses.present;
+    if (!this.#parts.settings.local || !speech) return undefined;
+    const { language, wake, engine } = this.#parts.settings;
+    const { grammar } = this.#parts.senses;
     return (frames, { partial, signal }) =>
       speech.transcribe(frames, {
         language,
@@ -348,18 +323,29 @@ export class Attention {
   }
 
   #called(hit: WakeHit): void {
-    const { stopWords, whileSpeaking } = this.#settings;
-    const { state } = this.#floor.machine;
+    const { stopWords, whileSpeaking } = this.#parts.settings;
+    const { state } = this.#parts.floor.machine;
     if (state === 'speaking' && whileSpeaking !== 'normal') {
-      const own = ` ${wordsOf(this.#speaker.text ?? '')} `.includes(` ${wordsOf(hit.phrase)} `);
+      const own = ` ${wordsOf(this.#parts.speaker.text ?? '')} `.includes(` ${wordsOf(hit.phrase)} `);
       if (whileSpeaking === 'suspend' || own) {
         this.ownVoice++;
         return;
       }
     }
-    if (!stopWords.includes(hit.phrase)) this.#floor.input({ kind: 'wake', turn: randomUUID(), hit });
-    else if (state === 'speaking' || state === 'thinking') this.#floor.input({ kind: 'stop' });
+    if (!stopWords.includes(hit.phrase)) this.#parts.floor.input({ kind: 'wake', turn: randomUUID(), hit });
+    else if (state === 'speaking' || state === 'thinking') this.#parts.floor.input({ kind: 'stop' });
   }
+}
+
+/** Phrases to look for in a state: thresholds are higher while the device itself speaks. */
+function phrasesIn(state: Floor['machine']['state'], settings: AttentionSettings): readonly WakePhrase[] {
+  const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = settings;
+  const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
+  if (state === 'thinking') return [...wake, ...stops];
+  if (state !== 'speaking') return wake;
+  if (whileSpeaking === 'suspend') return [];
+  if (whileSpeaking === 'normal') return [...wake, ...stops];
+  return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
 }
 
 function wordsOf(text: string): string {

@@ -38,14 +38,7 @@ export interface ConductorParts {
 
 export class Conductor implements Performer {
   readonly attention: Attention;
-  readonly #scope: Scope;
-  readonly #log: Logger;
-  readonly #floor: Floor;
-  readonly #traces: Traces;
-  readonly #reports: Reports;
-  readonly #speaker: Speaker;
-  readonly #thinker: Thinker;
-  readonly #late: string;
+  readonly #parts: ConductorParts;
   readonly #turns = new Map<string, Turn>();
   #timer: Disposable | undefined;
   #reason: string | undefined;
@@ -54,19 +47,12 @@ export class Conductor implements Performer {
 
   constructor(parts: ConductorParts) {
     this.attention = parts.attention;
-    this.#scope = parts.scope;
-    this.#log = parts.log;
-    this.#floor = parts.floor;
-    this.#traces = parts.traces;
-    this.#reports = parts.reports;
-    this.#speaker = parts.speaker;
-    this.#thinker = parts.thinker;
-    this.#late = parts.late;
-    this.#floor.run(this);
+    this.#parts = parts;
+    this.#parts.floor.run(this);
   }
 
   get machine(): Machine {
-    return this.#floor.machine;
+    return this.#parts.floor.machine;
   }
 
   get reason(): string | undefined {
@@ -91,7 +77,7 @@ export class Conductor implements Performer {
     }
     const turn = this.#make(text, randomUUID(), trace);
     this.#input({ kind, turn: turn.id });
-    if (this.machine.turn?.id !== turn.id && !this.#traces.find(turn.id)) {
+    if (this.machine.turn?.id !== turn.id && !this.#parts.traces.find(turn.id)) {
       this.#turns.delete(turn.id);
       throw new CoreError('BUSY', { what: 'a turn', limit: 1 });
     }
@@ -100,7 +86,7 @@ export class Conductor implements Performer {
     if (signal?.aborted) cancel();
     await turn.over.promise;
     signal?.removeEventListener('abort', cancel);
-    return this.#traces.find(turn.id)!;
+    return this.#parts.traces.find(turn.id)!;
   }
 
   /**
@@ -129,7 +115,7 @@ export class Conductor implements Performer {
   async say(saying: Saying, signal: AbortSignal | undefined): Promise<void> {
     const id = randomUUID();
     const cancel = () => {
-      if (!this.#speaker.cancel(id)) this.#input({ kind: 'stop', id });
+      if (!this.#parts.speaker.cancel(id)) this.#input({ kind: 'stop', id });
     };
     signal?.addEventListener('abort', cancel, { once: true });
     const pump = () => {
@@ -137,7 +123,7 @@ export class Conductor implements Performer {
       this.#pump();
     };
     try {
-      await this.#speaker.announce(id, saying, pump);
+      await this.#parts.speaker.announce(id, saying, pump);
     } finally {
       signal?.removeEventListener('abort', cancel);
     }
@@ -146,11 +132,11 @@ export class Conductor implements Performer {
   /** At the end of the plugin. */
   async close(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
-    this.#speaker.close();
+    this.#parts.speaker.close();
     for (const turn of this.#turns.values()) {
       turn.stop.abort();
-      if (this.#traces.find(turn.id)?.outcome === 'running')
-        this.#traces.set(turn.id, { outcome: 'cancelled', code: 'CANCELLED' });
+      if (this.#parts.traces.find(turn.id)?.outcome === 'running')
+        this.#parts.traces.set(turn.id, { outcome: 'cancelled', code: 'CANCELLED' });
       turn.over.resolve();
     }
     await this.attention.close();
@@ -170,10 +156,10 @@ export class Conductor implements Performer {
   #watchTime(until: number): void {
     this.#timer?.[Symbol.dispose]();
     this.#timer = undefined;
-    if (until === Number.POSITIVE_INFINITY || this.#scope.signal.aborted) return;
+    if (until === Number.POSITIVE_INFINITY || this.#parts.scope.signal.aborted) return;
     // Timers may be a little early.
     const ms = Math.max(0, Math.ceil(until - monotonicMs())) + 1;
-    this.#timer = this.#scope.timeout('time limit of the state', ms, () => {
+    this.#timer = this.#parts.scope.timeout('time limit of the state', ms, () => {
       this.#input({ kind: 'time', speech: this.attention.ear?.speaking ?? false });
     });
   }
@@ -182,7 +168,7 @@ export class Conductor implements Performer {
     switch (effect.do) {
       case 'state': {
         const { state, turn } = effect;
-        this.#reports.state(state, turn);
+        this.#parts.reports.state(state, turn);
         if (state === 'speaking') this.attention.ear?.refresh();
         break;
       }
@@ -206,7 +192,7 @@ export class Conductor implements Performer {
         this.#speak(effect.id, effect.late === true);
         break;
       case 'hush':
-        this.#speaker.hush(effect.id);
+        this.#parts.speaker.hush(effect.id);
         break;
       case 'end':
         this.#end(effect.turn, effect.outcome, effect.code);
@@ -215,13 +201,13 @@ export class Conductor implements Performer {
         this.#announced(effect.code);
         break;
       case 'sound':
-        this.#speaker.sound(effect.sound);
+        this.#parts.speaker.sound(effect.sound);
         break;
     }
   }
 
   #input(input: Input): void {
-    this.#floor.input(input);
+    this.#parts.floor.input(input);
   }
 
   #make(text: string | undefined, id: string, trace?: TraceContext): Turn {
@@ -235,9 +221,9 @@ export class Conductor implements Performer {
     const now = monotonicMs();
     const hit = source === 'wake' ? called : undefined;
     const { trace } = this.#turns.get(id)!;
-    this.#traces.begin(id, { source, began: Math.min(now, hit?.at ?? now), now, wakeword: hit?.phrase, trace });
-    if (hit || source === 'button') this.#reports.wake(id, source, hit);
-    if (source === 'button' || source === 'follow-up') this.#speaker.sound('wake');
+    this.#parts.traces.begin(id, { source, began: Math.min(now, hit?.at ?? now), now, wakeword: hit?.phrase, trace });
+    if (hit || source === 'button') this.#parts.reports.wake(id, source, hit);
+    if (source === 'button' || source === 'follow-up') this.#parts.speaker.sound('wake');
   }
 
   async #think(id: string): Promise<void> {
@@ -245,14 +231,14 @@ export class Conductor implements Performer {
     const { signal } = turn.stop;
     let told: Told | undefined;
     try {
-      if (turn.text !== undefined) told = await this.#thinker.read(turn.text, id, signal);
+      if (turn.text !== undefined) told = await this.#parts.thinker.read(turn.text, id, signal);
       else {
         const utterance = this.attention.ear?.take(id);
-        told = utterance && (await this.#thinker.hear(utterance, id, signal));
+        told = utterance && (await this.#parts.thinker.hear(utterance, id, signal));
       }
     } catch (error) {
       if (signal.aborted) return;
-      this.#log.error({ turn: id, reason: reasonOf(error) }, 'a turn failed');
+      this.#parts.log.error({ turn: id, reason: reasonOf(error) }, 'a turn failed');
       told = { outcome: 'failed', code: error instanceof CoreError ? error.code : 'INTERNAL' };
     }
     if (signal.aborted) return;
@@ -270,14 +256,14 @@ export class Conductor implements Performer {
   }
 
   #speak(id: string, late: boolean): void {
-    const announcement = this.#speaker.take(id);
+    const announcement = this.#parts.speaker.take(id);
     if (announcement) {
       this.#announcing = announcement.done;
-      return void this.#speaker.speak(id, announcement);
+      return void this.#parts.speaker.speak(id, announcement);
     }
-    const say = late ? this.#late : (this.#turns.get(id)?.told?.say ?? '');
-    this.#traces.set(id, { said: say });
-    void this.#speaker.speak(id, { text: say });
+    const say = late ? this.#parts.late : (this.#turns.get(id)?.told?.say ?? '');
+    this.#parts.traces.set(id, { said: say });
+    void this.#parts.speaker.speak(id, { text: say });
   }
 
   #announced(code: ErrorCode | undefined): void {
@@ -293,19 +279,19 @@ export class Conductor implements Performer {
 
   #end(id: string, outcome: VoiceTurn['outcome'], code: ErrorCode | undefined): void {
     this.#reason = code;
-    this.#traces.set(id, { outcome, ...(code && { code }) });
-    this.#traces.over(id, monotonicMs());
+    this.#parts.traces.set(id, { outcome, ...(code && { code }) });
+    this.#parts.traces.over(id, monotonicMs());
     const turn = this.#turns.get(id);
     this.#turns.delete(id);
     turn?.over.resolve();
-    if (outcome === 'failed') this.#log.warn({ turn: id, code }, 'a turn of the voice failed');
+    if (outcome === 'failed') this.#parts.log.warn({ turn: id, code }, 'a turn of the voice failed');
   }
 
   /** The next announcement, when nobody has the floor. */
   #pump(): void {
-    const { next } = this.#speaker;
+    const { next } = this.#parts.speaker;
     const { state } = this.machine;
-    if (!next || this.#floor.busy || (state !== 'idle' && state !== 'muted' && state !== 'error')) return;
+    if (!next || this.#parts.floor.busy || (state !== 'idle' && state !== 'muted' && state !== 'error')) return;
     this.#input({ kind: 'announce', id: next.id });
   }
 

@@ -1,9 +1,9 @@
 /** Listens: speech is told from silence, and what may begin with a wake phrase goes to the engines before anybody knows that it does. */
 
 import { CoreError, reasonOf, type Scope } from '@device-core/plugin-api';
-import { Latest } from '@device-core/plugin-api/audio';
 import { type Audio, type AudioFrame, FRAME_MS, monotonicMs } from '@device-core/plugin-api/services/audio';
 import type { Speech, Transcript, VadResult, WakeHit, WakePhrase } from '@device-core/plugin-api/services/speech';
+import { type FrameReader, FrameRing } from './frame-ring.ts';
 import { type Completeness, type TranscribeLocally, Utterance } from './utterance.ts';
 
 export interface EarSettings {
@@ -51,7 +51,7 @@ export type Hearable = Pick<Audio, 'capture'>;
 
 interface Segment {
   readonly since: number;
-  readonly pipe: Latest<AudioFrame>;
+  readonly pipe: FrameReader;
   readonly stop: AbortController;
   utterance: Utterance | undefined;
   lastSpeechAt: number;
@@ -73,6 +73,8 @@ const OWNER = 'plugin:voice';
 const BEFORE_HIT_MS = 100;
 /** An engine may tell of a phrase so long after the last of its frames. */
 const LATE_HIT_MS = 2_000;
+/** Frames of that time, with some to spare. */
+const LATE_FRAMES = (LATE_HIT_MS + 500) / FRAME_MS;
 /** Longer than any wake phrase. */
 const PHRASE_MS = 1_500;
 const PAUSE_MS = 200;
@@ -85,15 +87,13 @@ export class Ear {
   readonly #settings: EarSettings;
   readonly #events: EarEvents;
   readonly #scope: Scope;
-  readonly #ring: AudioFrame[] = [];
+  readonly #ring = new FrameRing(RING_FRAMES, LATE_FRAMES);
   #recent: boolean[] = [];
   #segment: Segment | undefined;
   readonly #segments = new Set<Segment>();
   #hit: { readonly segment: Segment; readonly hit: WakeHit } | undefined;
   #command: Command | undefined;
   #judging = false;
-  /** Frames that an engine did not take in time. */
-  lost = 0;
 
   constructor(parts: {
     readonly audio: Hearable;
@@ -119,21 +119,18 @@ export class Ear {
   async run(signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const either = AbortSignal.any([signal, stop.signal]);
-    const pipe = new Latest<AudioFrame>(VAD_FRAMES, () => {
-      this.lost++;
-    });
+    const pipe = this.#ring.follow(VAD_FRAMES);
     const capture = async () => {
       for await (const frame of this.#audio.capture({ owner: OWNER, signal: either })) {
         if (either.aborted) return;
         this.#take(frame);
-        pipe.push(frame);
       }
       pipe.close();
       if (!either.aborted && !this.#ends)
         throw new CoreError('AUDIO_UNAVAILABLE', { verb: 'listen', reason: 'the microphone has ended' });
     };
     const judge = async () => {
-      for await (const result of this.#speech.detectSpeech(pipe, { signal: either })) {
+      for await (const result of this.#speech.detectSpeech(pipe.frames, { signal: either })) {
         if (either.aborted) return;
         this.#judge(result);
       }
@@ -150,7 +147,7 @@ export class Ear {
       pipe.close();
       for (const segment of [...this.#segments]) this.#drop(segment);
       this.#segment = undefined;
-      this.#ring.length = 0;
+      this.#ring.clear();
       this.#recent = [];
       // Wait up to END_MS so that no frame is read after a mute; the first error was already reported.
       const end = this.#scope.within('end of the capture', END_MS, () => Promise.allSettled(both));
@@ -170,9 +167,7 @@ export class Ear {
     const { segment, hit } = called;
     const usable = segment.utterance && hit.at - segment.since <= this.#settings.speculateMs;
     if (!usable) segment.utterance?.abort();
-    const utterance = usable
-      ? segment.utterance!
-      : this.#begin(this.#ring.filter(({ at }) => at >= hit.at - BEFORE_HIT_MS));
+    const utterance = usable ? segment.utterance! : this.#begin(this.#ring.since(hit.at - BEFORE_HIT_MS));
     segment.utterance = undefined;
     segment.stop.abort();
     utterance.calledAt(hit.at - PHRASE_MS);
@@ -186,9 +181,14 @@ export class Ear {
     if (this.#segment && !this.#command) this.#endOf(this.#segment);
   }
 
+  /** Frames that an engine did not take in time. */
+  get lost(): number {
+    return this.#ring.lost;
+  }
+
   /** When the newest frame was captured. */
   get newestAt(): number | undefined {
-    return this.#ring.at(-1)?.at;
+    return this.#ring.newest?.at;
   }
 
   /** Has a command begun? */
@@ -214,9 +214,7 @@ export class Ear {
 
   #take(frame: AudioFrame): void {
     this.#ring.push(frame);
-    if (this.#ring.length > RING_FRAMES) this.#ring.shift();
     const segment = this.#segment;
-    segment?.pipe.push(frame);
     if (segment?.utterance) {
       if (frame.at - segment.since > this.#settings.speculateMs) {
         segment.utterance.abort();
@@ -227,7 +225,7 @@ export class Ear {
   }
 
   #judge({ seq, speech }: VadResult): void {
-    const newest = this.#ring.at(-1);
+    const { newest } = this.#ring;
     if (!newest) return;
     const at = newest.at - (newest.seq - seq) * FRAME_MS;
     this.#recent = [...this.#recent.slice(-4), speech];
@@ -269,12 +267,10 @@ export class Ear {
   #onset(at: number): void {
     const { preRollMs, onsetFrames } = this.#settings;
     const since = at - onsetFrames * FRAME_MS - preRollMs;
-    const before = this.#ring.filter((frame) => frame.at >= since);
+    const before = this.#ring.since(since);
     const segment: Segment = {
       since,
-      pipe: new Latest<AudioFrame>(RING_FRAMES, () => {
-        this.lost++;
-      }),
+      pipe: this.#ring.follow(RING_FRAMES, before.length),
       stop: new AbortController(),
       utterance: undefined,
       lastSpeechAt: at,
@@ -284,7 +280,6 @@ export class Ear {
     if (this.#command) {
       if (!this.#command.utterance) this.#adopt(this.#begin(before));
     } else if (this.#events.speculates()) segment.utterance = this.#begin(before);
-    for (const frame of before) segment.pipe.push(frame);
     void this.#watch(segment, this.#command ? [] : this.#events.phrases());
   }
 
@@ -308,7 +303,7 @@ export class Ear {
   async #watch(segment: Segment, phrases: readonly WakePhrase[]): Promise<void> {
     if (phrases.length === 0) return;
     try {
-      for await (const hit of this.#speech.detectWake(segment.pipe, { phrases, signal: segment.stop.signal })) {
+      for await (const hit of this.#speech.detectWake(segment.pipe.frames, { phrases, signal: segment.stop.signal })) {
         if (segment.stop.signal.aborted) return;
         this.#hit = { segment, hit };
         this.#events.wake(hit);

@@ -88,7 +88,8 @@ suite('image build', () => {
     const { PageFiles } = await import(join(slot, 'plugins/interface/web/files.js'));
     const page = new PageFiles('/ui/');
     const asked = (path: string) => page.answer({ path });
-    for (const path of ['', 'core/route.ts', 'shell/search.ts', 'lib/preact.js', 'lib/htm/preact.js', 'theme.css'])
+    const shared = 'lib/inside/schema-reader.js';
+    for (const path of ['', 'core/route.ts', 'shell/search.ts', shared, 'lib/htm/preact.js', 'theme.css'])
       assert.equal((await asked(path)).status, 200, path);
     const { body, type } = await asked('core/route.ts');
     assert.match(type, /javascript/);

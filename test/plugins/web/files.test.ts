@@ -43,15 +43,17 @@ test('all files that the start page and its modules name are there', async () =>
     if (!path.endsWith('.ts')) return;
     const source = Buffer.from(answer.body).toString();
     for (const [, name = ''] of source.matchAll(/(?:\bfrom|^import|\bimport\()\s*'([^'\\]+)'/gm))
-      await look(name.startsWith('.') ? join(path, '..', name) : `lib/${name}.js`);
+      await look(name.startsWith('.') ? join(path, '..', name) : (imports[name] ?? name).slice('/ui/'.length));
   };
   const index = await text('');
+  const { imports } = JSON.parse(/type="importmap">([^<]*)</.exec(index)![1]!);
   for (const [, path = ''] of index.matchAll(/(?:src|href)="\/ui\/([^"]*)"/g)) await look(path);
   for (const { id, entries, view } of pagesOf(index)) {
     await look(view === undefined ? `pages/${id}/page.ts` : 'view/page.ts');
     if (entries) await look(`pages/${id}/entries.ts`);
   }
   assert.ok(seen.has('main.ts') && seen.has('lib/preact.js'), [...seen].join(' '));
+  assert.doesNotMatch(await text('lib/inside/schema-reader.js'), /^export (?:type|interface) /m);
   assert.doesNotMatch(index, /https?:/);
 });
 

@@ -9,6 +9,7 @@ import {
   sweepLeftovers,
 } from '@device-core/plugin-api/durable';
 import { LIST_FORM, type ListRead, readList } from '@device-core/plugin-api/inside/installed';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 
 /** Differences of the two lists. */
@@ -35,7 +36,7 @@ export class ListFile<T extends object> {
   readonly #kind: ListKind<T>;
   #value: T;
   #trouble: CoreError | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
   #waiting = 0;
 
   constructor(file: string, kind: ListKind<T>) {
@@ -87,11 +88,9 @@ export class ListFile<T extends object> {
     const { noun, mostWaiting: limit = Number.POSITIVE_INFINITY } = this.#kind;
     if (this.#waiting >= limit) throw new CoreError('BUSY', { what: `a change of ${noun}s`, limit });
     this.#waiting++;
-    const run = this.#turn.then(work).finally(() => {
+    return this.#turns.run(work).finally(() => {
       this.#waiting--;
     });
-    this.#turn = run.catch(() => undefined); // the caller is told
-    return run;
   }
 
   /** `fault` of the start of the store. A full or read-only disk is told by the system, as long as it is one. */

@@ -5,8 +5,10 @@ import type { Intents } from '@device-core/plugin-api/services/intents';
 
 /** Requests of the spoken part to the screen. */
 export interface Spoken {
-  /** Lines, without what is shown of the dialogue itself. */
-  read(): readonly string[];
+  readonly reader: {
+    /** Lines, without what is shown of the dialogue itself. */
+    read(): readonly string[];
+  };
   home(): void;
 }
 
@@ -57,7 +59,7 @@ export function spokenOf(lines: readonly string[], { nothing, more }: Pick<Texts
 export function speakScreen(intents: Intents, part: Scope, screen: Spoken): void {
   for (const texts of LANGUAGES) {
     const { language, read, home } = texts;
-    const readIt = async () => ({ say: spokenOf(screen.read(), texts) });
+    const readIt = async () => ({ say: spokenOf(screen.reader.read(), texts) });
     const goHome = async () => {
       screen.home();
       return {};

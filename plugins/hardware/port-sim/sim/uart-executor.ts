@@ -6,8 +6,6 @@ import { wordAt, words } from './wire-format.ts';
 
 const OP = { configure: 1, write: 2, drain: 3 } as const;
 const EVENT = { received: 0x80, error: 0x81 } as const;
-/** Bits of the ERR event. */
-export const UART_ERROR = { overrun: 1, parity: 2, framing: 4, break: 8 } as const;
 const CONFIG_BYTES = 8;
 /** Bytes of one event; a sentence of a satellite receiver fits in. Each further event wakes host and bridge three times. */
 const CHUNK = 128;

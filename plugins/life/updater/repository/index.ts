@@ -7,6 +7,7 @@ import { zstdDecompress } from 'node:zlib';
 import { storageError } from '@device-core/plugin-api/durable';
 import { type Image, imageHash, LONGEST_LIST, parseImage } from '@device-core/plugin-api/inside/image';
 import { PACKAGE_OFFERS, type PackageNoun } from '@device-core/plugin-api/inside/packages';
+import { Serial } from '@device-core/plugin-api/inside/serial';
 import { compare, isVersion } from '@device-core/plugin-api/inside/versions';
 import type {
   Blob,
@@ -38,7 +39,7 @@ class Repository implements PackageSource {
   /** The last offer, by the hash of its list as it travels. */
   #last: { readonly key: string; readonly offer: Offer } | undefined;
   /** One look after the other: they share a folder. */
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Serial();
 
   constructor(options: RepositoryOptions) {
     this.#options = options;
@@ -66,9 +67,7 @@ class Repository implements PackageSource {
   }
 
   #look<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T> {
-    const found = this.#turn.then(() => this.#lookNow(channel, signal, take));
-    this.#turn = found.catch(() => undefined); // told to whoever asked
-    return found;
+    return this.#turns.run(() => this.#lookNow(channel, signal, take));
   }
 
   async #lookNow<T>(channel: string, signal: AbortSignal, take: (found: Channel) => Promise<T>): Promise<T> {

@@ -1,24 +1,15 @@
 /** A vault in one file, replaced whole, with a last good copy. What cannot be opened is never written over. */
 import { hash } from 'node:crypto';
-import { chmod, lstat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { CoreError, isNewer, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
-import {
-  makeFolder,
-  readState,
-  recoverFile,
-  replaceFile,
-  storageError,
-  sweepLeftovers,
-} from '@device-core/plugin-api/durable';
+import { CoreError, type Logger, reasonOf, type Scope } from '@device-core/plugin-api';
 import type { MovedSecret } from '@device-core/plugin-api/inside/services/secret-transfer';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
 import { commandFor, partsOf, type SecretKey } from '../names.ts';
 import type { Vault, VaultRecord, VaultState } from '../vault.ts';
-import { formatVault, parseVault, type SealedRecord, type VaultDocument } from './document.ts';
+import { formatVault, type SealedRecord, type VaultDocument } from './document.ts';
 import { findKey, type KeyPlaces, keyFile, makeKey } from './master-key.ts';
 import { PurgeFiles } from './purges.ts';
 import { VaultKey } from './seal.ts';
+import { type Opened, VaultFile } from './vault-file.ts';
 
 export interface FileVaultOptions {
   /** `<var>/secrets` */
@@ -32,17 +23,6 @@ export interface FileVaultOptions {
   /** A simulated device: its disk is the developer's own. */
   readonly simulated?: boolean;
 }
-
-interface Opened {
-  readonly key: VaultKey;
-  readonly document: VaultDocument;
-}
-
-/** Findings at a path: a usable vault, none, or the reason why it cannot be used. */
-type Found =
-  | { readonly is: 'good'; readonly opened: Opened; readonly text: string }
-  | { readonly is: 'absent' }
-  | { readonly is: 'newer' | 'damaged' | 'other key' | 'refused'; readonly reason: string };
 
 const OPEN: VaultState = { state: 'open' };
 
@@ -64,13 +44,14 @@ export class FileVault implements Vault {
   #keySum: string | undefined;
   /** Records that were opened once under this name: they stay in memory as they are. */
   readonly #whole = new WeakMap<SealedRecord, SecretKey>();
-  /** Findings and repairs of this run, by subject. */
-  readonly #notes = new Map<string, string>();
-  #trouble: CoreError | undefined;
+  readonly #file: VaultFile;
 
   private constructor(options: FileVaultOptions) {
     this.#options = options;
-    this.path = join(options.folder, 'vault.json');
+    this.#file = new VaultFile(options.folder, options.log, (document) => {
+      this.#records = recordsOf(document);
+    });
+    this.path = this.#file.path;
     this.purges = new PurgeFiles(options.folder, options.run);
   }
 
@@ -105,7 +86,7 @@ export class FileVault implements Vault {
     if (text !== undefined) return text;
     const copy = await this.#ofLastGood(key);
     if (copy === undefined) throw this.#spoiled(key);
-    this.#note(key, `the record ${key} is damaged; its last good copy is used: set it anew`);
+    this.#file.note(key, `the record ${key} is damaged; its last good copy is used: set it anew`);
     return copy;
   }
 
@@ -122,7 +103,7 @@ export class FileVault implements Vault {
     if (text === undefined) records.delete(key);
     else records.set(key, { v: sealing.seal(key, gen, text), at: this.#options.scope.clock.now(), by, gen });
     await this.#put({ key: sealing, document: { ...document, records, gen } });
-    this.#notes.delete(key);
+    this.#file.notes.delete(key);
   }
 
   async rotate(): Promise<void> {
@@ -142,11 +123,11 @@ export class FileVault implements Vault {
     }
     const text = formatVault({ ...key.lock, gen: lastOf(former.document) + 1, records });
     // The last good copy stays what it was until the new file was read back.
-    await this.#replace(text, false);
-    const back = await this.#find(this.path, found.key);
+    await this.#file.replace(text, false);
+    const back = await this.#file.find(this.path, found.key);
     const whole = back.is === 'good' && [...records.keys()].every((name) => opens(back.opened, name));
     if (!whole) {
-      await this.#replace(formatVault(former.document), true);
+      await this.#file.replace(formatVault(former.document), true);
       throw new CoreError('STATE_CORRUPT', {
         file: this.path,
         reason: 'the newly sealed vault could not be read back',
@@ -155,7 +136,7 @@ export class FileVault implements Vault {
     this.#use(back.opened);
     this.#keySum = sum;
     this.#keyInFile = found.from === 'file';
-    await this.#replace(text, true);
+    await this.#file.replace(text, true);
   }
 
   /** The key stays in memory: without a look at its place, what is set now would be lost with the next start. */
@@ -179,15 +160,15 @@ export class FileVault implements Vault {
     } else if (this.#keyInFile && this.#records.size > 0) this.#tellKeyFile(report);
     const { code, reason } = this.#state;
     if (code === 'STATE_NEWER') report.warn(code, `secrets cannot be used: ${reason}`);
-    for (const note of this.#notes.values()) report.warn('STATE_CORRUPT', note);
+    for (const note of this.#file.notes.values()) report.warn('STATE_CORRUPT', note);
     // A disk that refused a change is asked whether it takes one by now.
-    if (this.#trouble && this.#opened) {
+    if (this.#file.trouble && this.#opened) {
       const { document } = await this.#mended(this.#opened);
-      await this.#replace(formatVault(document), true).catch(() => undefined); // told as the trouble
+      await this.#file.replace(formatVault(document), true).catch(() => undefined); // told as the trouble
     }
-    if (!this.#trouble) return;
-    const message = `secrets cannot be changed: ${this.#trouble.message}`;
-    report.add(`${this.#options.id}.vault`, { status: 'error', code: this.#trouble.code, message });
+    if (!this.#file.trouble) return;
+    const message = `secrets cannot be changed: ${this.#file.trouble.message}`;
+    report.add(`${this.#options.id}.vault`, { status: 'error', code: this.#file.trouble.code, message });
   }
 
   #tellKeyFile(report: HealthReport): void {
@@ -203,16 +184,19 @@ export class FileVault implements Vault {
 
   async #look(): Promise<void> {
     const { folder, key: places } = this.#options;
-    await this.#tidy(folder);
+    await this.#file.tidy();
     const key = await findKey(places);
     this.#keyInFile = key.key !== undefined && key.from === 'file';
     this.#keySum = key.key && sumOf(key.key);
-    const found = await this.#find(this.path, key.key);
-    const good = found.is === 'good' ? found : await this.#find(`${this.path}.last-good`, key.key);
+    const found = await this.#file.find(this.path, key.key);
+    const good = found.is === 'good' ? found : await this.#file.find(`${this.path}.last-good`, key.key);
     if (found.is === 'refused' || found.is === 'newer')
       return this.#shut('failed', found.is === 'newer' ? 'STATE_NEWER' : 'VAULT_REFUSED', found.reason);
     if (found.is === 'good') return this.#use(found.opened);
-    if (good.is === 'good') return await this.#recover(found, good.opened, good.text);
+    if (good.is === 'good') {
+      await this.#file.recover(found, good.text);
+      return this.#use(good.opened);
+    }
     if (found.is === 'absent' && good.is === 'absent') {
       if (key.key === undefined && !key.missing) return this.#shut('locked', 'VAULT_KEY_REFUSED', key.reason);
       this.#opened = undefined;
@@ -233,81 +217,9 @@ export class FileVault implements Vault {
     this.#shut('failed', 'VAULT_DAMAGED', `${this.path}: ${why}; put a backup there, or ${remedy}`);
   }
 
-  /** Others must not look into the folder; what a crash left goes. */
-  async #tidy(folder: string): Promise<void> {
-    const info = await lstat(folder).catch(() => undefined); // not there yet
-    if (!info) return;
-    if (info.isDirectory() && (info.mode & 0o077) !== 0) {
-      await chmod(folder, 0o700).catch((error) =>
-        this.#note('folder', `others may read ${folder}: ${reasonOf(error)}`),
-      );
-    }
-    await sweepLeftovers(this.path).catch(() => undefined); // a disk that is read-only keeps it
-  }
-
-  async #find(path: string, master: Uint8Array | undefined): Promise<Found> {
-    const refused = await this.#refusal(path);
-    if (refused !== undefined) return { is: 'refused', reason: refused };
-    let document: VaultDocument;
-    let text: string | undefined;
-    try {
-      text = await readState(path);
-      if (text === undefined) return { is: 'absent' };
-      document = parseVault(text, path);
-    } catch (error) {
-      return { is: isNewer(error) ? 'newer' : 'damaged', reason: reasonOf(error) };
-    }
-    // Records can be listed without the key.
-    this.#records = recordsOf(document);
-    if (master === undefined) return { is: 'other key', reason: 'there is no key' };
-    const key = VaultKey.of(master, document);
-    if (key instanceof VaultKey) return { is: 'good', opened: { key, document }, text };
-    return { is: key, reason: key === 'damaged' ? 'the check value of its key is damaged' : 'another key is needed' };
-  }
-
-  async #refusal(path: string): Promise<string | undefined> {
-    const info = await lstat(path).catch(() => undefined);
-    if (!info) return undefined;
-    const own = process.getuid?.() ?? info.uid;
-    if (info.isSymbolicLink()) return `${path} is a link: put the file itself there`;
-    if (!info.isFile()) return undefined; // the reader reports it
-    if (info.uid !== own) return `${path} belongs to user ${info.uid}, not to the Core: chown ${own} ${path}`;
-    if ((info.mode & 0o077) !== 0) {
-      const log = this.#options.log;
-      await chmod(path, 0o600).then(
-        () => log.warn({ file: path }, 'others could read the vault: they cannot any more'),
-        (error) => this.#note('mode', `others may read ${path}: chmod 600 ${path} (${reasonOf(error)})`),
-      );
-    }
-    return undefined;
-  }
-
-  async #recover(found: Found, opened: Opened, text: string): Promise<void> {
-    const why = 'reason' in found ? found.reason : 'it is gone';
-    let aside = '';
-    try {
-      if (found.is === 'absent') await replaceFile(this.path, text, { lastGood: true });
-      else aside = ` it was set aside as ${await recoverFile(this.path, text)};`;
-    } catch (error) {
-      this.#trouble = storageError(this.path, error); // it is used all the same
-    }
-    this.#note('vault', `${this.path}: ${why};${aside} its last good copy is used`);
-    this.#use(opened);
-  }
-
   async #ofLastGood(key: SecretKey): Promise<string | undefined> {
-    const record = (await this.#lastGood()).get(key);
+    const record = (await this.#file.lastGood(this.#opened?.document.salt)).get(key);
     return record && this.#opened?.key.open(key, record.gen, record.v);
-  }
-
-  async #lastGood(): Promise<VaultDocument['records']> {
-    const path = `${this.path}.last-good`;
-    try {
-      const document = parseVault((await readState(path)) ?? '', path);
-      return document.salt === this.#opened?.document.salt ? document.records : new Map();
-    } catch {
-      return new Map(); // as good as none
-    }
   }
 
   /** The last good copy is about to be written over: what is whole in it alone is taken from there. `but` gets another text anyway. */
@@ -316,13 +228,13 @@ export class FileVault implements Vault {
       ([key, record]) => key !== but && !this.#isWhole(opened, key, record),
     );
     if (damaged.length === 0) return opened;
-    const copies = await this.#lastGood();
+    const copies = await this.#file.lastGood(this.#opened?.document.salt);
     const records = new Map(opened.document.records);
     for (const [key] of damaged) {
       const copy = copies.get(key);
       if (!copy || !this.#isWhole(opened, key, copy)) continue;
       records.set(key, copy);
-      this.#note(key, `the record ${key} was damaged; its last good copy was put back`);
+      this.#file.note(key, `the record ${key} was damaged; its last good copy was put back`);
     }
     return { ...opened, document: { ...opened.document, records } };
   }
@@ -368,19 +280,9 @@ export class FileVault implements Vault {
   }
 
   async #put(opened: Opened): Promise<void> {
-    await makeFolder(this.#options.folder).catch((error) => this.#fails(error));
-    await this.#replace(formatVault(opened.document), true);
+    await this.#file.makeFolder();
+    await this.#file.replace(formatVault(opened.document), true);
     this.#use(opened);
-  }
-
-  async #replace(text: string, lastGood: boolean): Promise<void> {
-    await replaceFile(this.path, text, { mode: 0o600, lastGood }).catch((error) => this.#fails(error));
-    this.#trouble = undefined;
-  }
-
-  #fails(error: unknown): never {
-    this.#trouble = storageError(this.path, error);
-    throw this.#trouble;
   }
 
   #use(opened: Opened): void {
@@ -402,13 +304,8 @@ export class FileVault implements Vault {
   #spoiled(key: SecretKey): CoreError {
     const { scope, name } = partsOf(key);
     const reason = `the record ${key} is damaged, or was sealed for another name; set it anew: ${commandFor(scope, name)}`;
-    this.#note(key, `${this.path}: ${reason}`);
+    this.#file.note(key, `${this.path}: ${reason}`);
     return new CoreError('STATE_CORRUPT', { file: this.path, reason });
-  }
-
-  #note(about: string, message: string): void {
-    if (!this.#notes.has(about)) this.#options.log.error({ file: this.path }, message);
-    this.#notes.set(about, message);
   }
 }
 

@@ -3,9 +3,17 @@
  * only never makes one of another type than the schema says. A schema that is not understood is edited as JSON.
  */
 
-import { choicesOf, isObject, isSecret, type Member, membersOf, resolved, type Schema } from '../shared/schema.ts';
+import {
+  choicesOf,
+  isObject,
+  isSecret,
+  type Member,
+  membersOf,
+  resolved,
+  type Schema,
+} from '@device-core/plugin-api/inside/schema-reader';
 
-export { isObject, isSecret, type Member, resolved, type Schema } from '../shared/schema.ts';
+export { isObject, isSecret, type Member, resolved, type Schema } from '@device-core/plugin-api/inside/schema-reader';
 
 export interface Option {
   readonly value: unknown;

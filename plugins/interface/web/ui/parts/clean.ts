@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../shared/characters.ts';
+import { escapeUnseen } from '@device-core/plugin-api/kits/characters';
 
 /** Colours and other commands for a terminal; a window title ends with BEL or ESC \. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -3,10 +3,10 @@
  * Nothing of it is cut.
  */
 
+import { claimIn, rightIn } from '@device-core/plugin-api/inside/consent-words';
 import { html } from 'htm/preact';
 import type { ComponentChildren } from 'preact';
 import { catalogue, language } from '../core/text.ts';
-import { claimIn, rightIn } from '../shared/words.ts';
 import { sheet } from './ask.ts';
 import { clean, Said } from './said.ts';
 

@@ -1,5 +1,6 @@
 /** A sensitive act asks again: on the panel of the device, or with a code that only its owner can make. */
 
+import { actIn } from '@device-core/plugin-api/inside/consent-words';
 import { signal } from '@preact/signals';
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -13,7 +14,6 @@ import { Icon } from '../parts/icon.ts';
 import { type Claim, type Right, Rights, signedText } from '../parts/right.ts';
 import { clean, Said } from '../parts/said.ts';
 import { DeviceScreen } from '../parts/screen.ts';
-import { actIn } from '../shared/words.ts';
 import { words } from './confirm-text.ts';
 
 /** An app or a plugin, with the rights that it gets. */

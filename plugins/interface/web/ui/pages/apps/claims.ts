@@ -3,13 +3,13 @@
  * the app.
  */
 
+import { optionalIn } from '@device-core/plugin-api/inside/consent-choice';
 import { html } from 'htm/preact';
 import { useId } from 'preact/hooks';
 import { isOperator } from '../../core/session.ts';
 import { Badge } from '../../parts/frame.ts';
 import type { Level } from '../../parts/level.ts';
 import { type Right, RightText } from '../../parts/right.ts';
-import { optionalIn } from '../../shared/choice.ts';
 import type { Ask } from './shapes.ts';
 import { text } from './text.ts';
 

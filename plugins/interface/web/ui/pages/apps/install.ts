@@ -1,5 +1,6 @@
 /** A package from a file: what it is and what it asks for, before anything of it is installed; then the change that installs it. */
 
+import { yesTo } from '@device-core/plugin-api/inside/consent-choice';
 import { html } from 'htm/preact';
 import { useId, useState } from 'preact/hooks';
 import { ApiError, api } from '../../core/api.ts';
@@ -14,7 +15,6 @@ import { Icon } from '../../parts/icon.ts';
 import { RightText, signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { common } from '../../parts/text.ts';
-import { yesTo } from '../../shared/choice.ts';
 import { ChangeView, useChange } from '../changes/change.ts';
 import { Claims, Verdict } from './claims.ts';
 import { words } from './install-text.ts';

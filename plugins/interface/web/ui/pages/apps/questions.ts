@@ -1,5 +1,7 @@
 /** Questions that wait for the person who owns the device, each with its answer. */
 
+import { yesTo } from '@device-core/plugin-api/inside/consent-choice';
+import { actIn } from '@device-core/plugin-api/inside/consent-words';
 import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../core/api.ts';
@@ -11,8 +13,6 @@ import { Card } from '../../parts/frame.ts';
 import { signedText } from '../../parts/right.ts';
 import { clean, Said } from '../../parts/said.ts';
 import { tell } from '../../parts/toast.ts';
-import { yesTo } from '../../shared/choice.ts';
-import { actIn } from '../../shared/words.ts';
 import { Claims } from './claims.ts';
 import type { Prompt } from './shapes.ts';
 import { text } from './text.ts';

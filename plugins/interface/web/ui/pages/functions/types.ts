@@ -1,6 +1,6 @@
 /** Type strings of functions (`string int number bool object array bytes any`, each with an optional `?`) as JSON Schema, for the form. */
 
-import type { Schema } from '../../shared/schema.ts';
+import type { Schema } from '@device-core/plugin-api/inside/schema-reader';
 
 export type { Schema };
 

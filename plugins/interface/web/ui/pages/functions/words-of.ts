@@ -2,8 +2,15 @@
  * The command line of devicectl for a call, made from the table as devicectl itself makes its commands from it
  * (docs/reference/devicectl.md). A test runs what is made here through the parser of devicectl.
  */
-import { commandOf, kebab } from '../../shared/command-words.ts';
-import { choicesOf, isWord, kindOf, propertiesOf, requiredOf, type Schema } from '../../shared/schema.ts';
+import { commandOf, kebab } from '@device-core/plugin-api/inside/command-words';
+import {
+  choicesOf,
+  isWord,
+  kindOf,
+  propertiesOf,
+  requiredOf,
+  type Schema,
+} from '@device-core/plugin-api/inside/schema-reader';
 import { canBeWord, safeJson } from './shell.ts';
 
 /** `x-cli` of the OpenRPC document. */
