@@ -19,9 +19,7 @@ const PATH = '/dev/gpiochip0';
 const OUT = { line: 0, direction: 'out' } as const;
 const IN = { line: 3, direction: 'in', edge: 'both' } as const;
 
-async function start(more: object = {}) {
-  const kernel = new FakeKernel();
-  const chip = new FakeGpio(kernel, 20);
+async function start(more: object = {}, kernel = new FakeKernel(), chip = new FakeGpio(kernel, 20)) {
   kernel.nodes.set(PATH, chip);
   const config = { chips: [{ name: 'pins', path: PATH, ...more }], sys: '/nowhere' };
   const device = await startHostPlugin(
@@ -113,6 +111,83 @@ describe('host-gpio', () => {
       [device.chip.levels.slice(0, 2), device.chip.held.size, device.kernel.descriptors],
       [[0, 1], 0, 0],
     );
+  });
+
+  describe('over another process of the Core', () => {
+    const LAMP = configureBody({ line: 1, direction: 'out', initial: 0 });
+    const GUARD = configureBody({ line: 2, direction: 'out', initial: 1, safe: 0 });
+    const again = ({ kernel, chip }: Awaited<ReturnType<typeof start>>) => {
+      kernel.nextProcess();
+      kernel.requests.length = 0;
+      return start({}, kernel, chip);
+    };
+
+    it('keeps the level of an output that it finds with its settings, without a call that would set it', async () => {
+      const former = await start();
+      await former.ask(3, LAMP);
+      await former.ask(2, mask(2, 2));
+      former.kernel.store.end();
+      await former[Symbol.asyncDispose]();
+      assert.deepEqual([former.chip.levels[1], former.kernel.held.size], [1, 1]);
+      await using device = await again(former);
+      await device.ask(3, LAMP);
+      assert.deepEqual(device.kernel.requests, [GPIO.chipInfo, GPIO.lineInfo]);
+      assert.deepEqual([...(await device.ask(1, mask(2)))], [2, 0, 0, 0]);
+      await device.ask(3, configureBody({ line: 1, direction: 'out', initial: 0 }));
+      assert.equal(device.chip.levels[1], 0, 'settings of later have their level');
+    });
+
+    it('keeps the level where the settings are others now', async () => {
+      const former = await start();
+      await former.ask(3, LAMP);
+      await former.ask(2, mask(2, 2));
+      former.kernel.store.end();
+      await former[Symbol.asyncDispose]();
+      await using device = await again(former);
+      await device.ask(3, configureBody({ line: 1, direction: 'open-drain', initial: 0 }));
+      assert.deepEqual([device.chip.held.get(1)!.flags, device.chip.levels[1]], [BigInt(8 | 64 | 1024), 1]);
+    });
+
+    it('holds a line at its safe level meanwhile, and gives it its first level again', async () => {
+      const former = await start();
+      await former.ask(3, GUARD);
+      former.kernel.store.end();
+      await former[Symbol.asyncDispose]();
+      assert.deepEqual([former.chip.levels[2], former.chip.held.size, former.kernel.held.size], [0, 1, 1]);
+      await using device = await again(former);
+      await device.ask(3, GUARD);
+      assert.equal(device.chip.levels[2], 1);
+    });
+
+    it('tells the last edge of a line that no process listened to, and counts those before it', async () => {
+      await using former = await start();
+      await former.ask(3, configureBody(IN));
+      former.chip.drive(3, 1);
+      former.kernel.nextProcess(); // killed: it closes nothing
+      for (const level of [0, 1, 0] as const) former.chip.drive(3, level);
+      await using device = await start({}, former.kernel, former.chip);
+      const events: EndpointEvent[] = [];
+      using _heard = device.source.onEvent('pins', (event) => void events.push(event));
+      await device.ask(3, configureBody(IN));
+      device.chip.drive(3, 1);
+      assert.deepEqual(
+        events.map(({ data, lost }) => [...data, lost]),
+        [
+          [3, 0, 0, 0, 2],
+          [3, 1, 0, 0, 0],
+        ],
+      );
+    });
+
+    it('gives up lines that no handle names, when it is told to', async () => {
+      const former = await start();
+      await former.ask(3, LAMP);
+      former.kernel.store.end();
+      await former[Symbol.asyncDispose]();
+      former.kernel.nextProcess();
+      for (const [, fd] of former.kernel.store.release()) former.kernel.close(fd);
+      assert.deepEqual([former.chip.held.size, former.kernel.descriptors], [0, 0]);
+    });
   });
 
   it('begins anew when its controller went: lines have to be configured again', async () => {
