@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { EndpointEvent } from '@device-core/plugin-api/services/endpoints';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import { configureBody } from '../../../plugins/hardware/gpio/messages.ts';
 import { hostGpio } from '../../../plugins/hardware/host-gpio/plugin.ts';
+import { linesOf } from '../../../plugins/hardware/host-gpio/program/bus-scan.ts';
+import { scanHost } from '../../../plugins/hardware/host-gpio/program/scan.ts';
 import { GPIO, requestBytes } from '../../../plugins/hardware/host-gpio/structs.ts';
 import { FakeGpio } from '../../fixtures/fake-gpio.ts';
 import { FakeKernel } from '../../fixtures/fake-kernel.ts';
@@ -209,6 +212,85 @@ describe('host-gpio', () => {
   it('refuses a controller of another label', async () => {
     await using device = await start({ label: 'pinctrl-bcm2711' });
     assert.match((await device.health()).message ?? '', /is the controller "pinctrl-fake" and not "pinctrl-bcm2711"/);
+  });
+
+  it('proposes lines for a SKU of what the kernel shows, and names the users', () => {
+    const root = mkdtempSync(join(tmpdir(), 'dc-scan-'));
+    const files: readonly (readonly [path: string, text: string])[] = [
+      ['sys/bus/i2c/devices/i2c-1/name', 'bcm2835 (i2c@7e804000)\n'],
+      ['sys/bus/i2c/devices/1-0068/name', 'ds1307'],
+      ['sys/bus/i2c/devices/1-0050/name', 'a chip without a driver'],
+      ['sys/bus/gpio/devices/gpiochip0/dev', '254:0'],
+      ['sys/bus/gpio/devices/gpiochip4/dev', '254:4'],
+      ['sys/class/tty/ttyS0/device/x', ''],
+      ['sys/class/tty/ttyS0/type', '0\n'],
+      ['sys/devices/usb1/ttyUSB0/device/x', ''],
+      ['sys/class/net/can0/type', '280\n'],
+      ['sys/class/net/can0/operstate', 'down\n'],
+      ['sys/class/net/eth0/type', '1\n'],
+      ['sys/bus/spi/devices/spi0.0/x', ''],
+      ['sys/bus/spi/devices/spi0.1/x', ''],
+      ['dev/serial/by-id/.keep', ''],
+      ['proc/77/comm', 'agetty\n'],
+      ['proc/77/fd/.keep', ''],
+    ];
+    const links: readonly (readonly [path: string, to: string])[] = [
+      ['sys/bus/i2c/devices/1-0068/driver', '../../drivers/rtc-ds1307'],
+      ['sys/bus/spi/devices/spi0.0/driver', '../../drivers/spidev'],
+      ['sys/bus/spi/devices/spi0.1/driver', '../../drivers/m25p80'],
+      ['sys/class/tty/ttyS0/device/driver', '../drivers/serial8250'],
+      ['sys/devices/usb1/ttyUSB0/device/driver', '../drivers/pl2303'],
+      ['sys/class/tty/ttyUSB0', '../../devices/usb1/ttyUSB0'],
+      ['dev/serial/by-id/usb-Prolific-port0', '../../ttyUSB0'],
+      ['proc/77/fd/0', '/dev/ttyUSB0'],
+      ['proc/77/fd/1', '/dev/ttyUSB0'],
+    ];
+    for (const [path, text] of files) {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    }
+    for (const [path, to] of links) symlinkSync(to, join(root, path));
+    const kernel = new FakeKernel();
+    const chip = new FakeGpio(kernel, 8);
+    chip.used.set(5, 'sysfs');
+    kernel.nodes.set(PATH, chip);
+    const expected = `  host-i2c:
+    version: ^1.0.0
+    config:
+      buses:
+        - { name: "i2c-1", path: "/dev/i2c-1", adapter: "bcm2835 (i2c@7e804000)" }
+          # address 0x68 by the driver rtc-ds1307
+  host-spi:
+    version: ^1.0.0
+    config:
+      buses:
+        - { name: "spi0-0", path: "/dev/spidev0.0" }
+        - { name: "spi0-1", path: "/dev/spidev0.1" }
+          # the driver m25p80
+  host-gpio:
+    version: ^1.0.0
+    config:
+      chips:
+        - { name: "gpiochip0", path: "/dev/gpiochip0", label: "pinctrl-fake" }
+          # line 5 by sysfs
+        - { name: "gpiochip4", path: "/dev/gpiochip4" }
+          # cannot open /dev/gpiochip4: there is no such device node
+  host-uart:
+    version: ^1.0.0
+    config:
+      lines:
+        - { name: "ttyUSB0", path: "/dev/serial/by-id/usb-Prolific-port0" }
+          # the process agetty (77)
+  host-can:
+    version: ^1.0.0
+    config:
+      interfaces:
+        - { name: "can0", path: "can0", nominal: 500000 }
+          # it is down; the bit rate of "ip -details link show can0" is to be its nominal`;
+    assert.equal(linesOf(scanHost(root, kernel)).join('\n'), expected);
+    assert.equal(kernel.descriptors, 0);
+    assert.match(linesOf([]).join(), /the kernel shows no I2C/);
+    rmSync(root, { recursive: true });
   });
 
   it('has the numbers and sizes of the headers of this machine', { skip: noCompiler }, () => {
