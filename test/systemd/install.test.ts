@@ -21,6 +21,7 @@ import { leakCheck } from '@device-core/plugin-api/testing';
 import { systemFiles } from '../../plugins/life/systemd/program/files.ts';
 import { productionFiles } from '../../plugins/life/systemd/program/production.ts';
 import { render, valuesProblem } from '../../plugins/life/systemd/program/render.ts';
+import { Root } from '../../plugins/life/systemd/program/root.ts';
 import { skuForService } from '../../plugins/life/systemd/program/sku.ts';
 import { dropInOf, needsOf } from '../../plugins/life/systemd/program/sku-needs.ts';
 import { wardenConfigOf } from '../../plugins/life/systemd/program/warden-config.ts';
@@ -143,6 +144,33 @@ describe('openings of a SKU', () => {
       'IPAddressAllow=any',
     ])
       assert.ok(text.split('\n').includes(line), `${line} in ${text}`);
+  });
+
+  test('is the nodes of the buses of the host that it lists, and no others', () => {
+    const listed = (member: string, path: string) => ({
+      version: '^1.0.0',
+      config: { [member]: [{ name: 'one', path }] },
+    });
+    const text = of({
+      'host-i2c': listed('buses', '/dev/i2c-1'),
+      'host-spi': listed('buses', '/dev/spidev0.1'),
+      'host-gpio': listed('chips', '/dev/gpiochip2'),
+      'host-uart': listed('lines', '/dev/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0-port0'),
+      'host-can': listed('interfaces', 'can0'),
+    });
+    assert.deepEqual(
+      text.split('\n').filter((line) => /^(DeviceAllow|Supplementary|Restrict)/.test(line)),
+      [
+        'DeviceAllow=/dev/gpiochip2 rw',
+        'DeviceAllow=/dev/i2c-1 rw',
+        'DeviceAllow=/dev/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0-port0 rw',
+        'DeviceAllow=/dev/spidev0.1 rw',
+        'SupplementaryGroups=dialout gpio i2c spi',
+        'RestrictAddressFamilies=AF_CAN',
+      ],
+    );
+    assert.doesNotMatch(of({ 'host-i2c': { version: '^1.0.0', config: { buses: [] } } }), /Device|Groups/);
+    assert.throws(() => of({ 'host-uart': listed('lines', '/dev/x y') }), /no device node/);
   });
 
   test('is nothing of a plugin that is switched off', () => {
@@ -298,6 +326,25 @@ describe('devicectl system install', () => {
     for (const [path, content] of Object.entries(texts)) assert.doesNotMatch(content, /device-|@[A-Z]+@/, path);
   });
 
+  test('has descriptors kept over a stop by a systemd that can, and says nothing of it to another', async () => {
+    const root = tree('versions');
+    const library = join(root, 'usr/lib/x86_64-linux-gnu/systemd/libsystemd-shared-');
+    mkdirSync(dirname(library), { recursive: true });
+    const store = 'usr/lib/systemd/system/kiosk-core.service.d/40-store.conf';
+    for (const [name, version] of [
+      ['', 0],
+      ['252.so', 252],
+      ['257.7-1.so', 257],
+    ] as const) {
+      if (name) writeFileSync(`${library}${name}`, '');
+      assert.equal(new Root(root).systemd, version);
+      if (name) rmSync(`${library}${name}`);
+      const made = { sku: '', dropIn: '', profile: '', warden: {}, systemd: version };
+      const { texts } = await systemFiles(CHECKOUT, { service: 'kiosk', prefix: '/usr/lib/kiosk' }, made);
+      assert.equal(/^FileDescriptorStorePreserve=yes$/m.test(texts[store] ?? ''), version >= 254, name);
+    }
+  });
+
   test('takes no link of a checkout that leads out of it', async () => {
     const checkout = tree('checkout');
     for (const name of ['kernel', 'manifests', 'plugin-api', 'plugins', 'systemd', 'node_modules'])
@@ -316,6 +363,11 @@ describe('units as systemd reads them', { skip: without('systemd') }, () => {
     [
       'spidev',
       'port-spidev: { version: ^1.0.0, config: { device: /dev/spidev0.0, dataReady: { chip: gpiochip0, line: 25 } } }',
+    ],
+    [
+      'buses of the host',
+      'host-gpio: { version: ^1.0.0, config: { chips: [{ name: pins, path: /dev/gpiochip0 }] } }',
+      'host-can: { version: ^1.0.0, config: { interfaces: [{ name: car, path: can0, nominal: 500000 }] } }',
     ],
     ['sound', 'audio-alsa: ^1.0.0', 'audio: ^1.0.0'],
     ['cloud', 'speech: ^1.0.0', 'stt-cloud: { version: ^1.0.0, config: { endpoint: "https://stt.example.com/v1" } }'],

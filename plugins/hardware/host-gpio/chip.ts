@@ -25,11 +25,17 @@ const EMPTY = new Uint8Array(0);
 /** Events of one read. */
 const READ_BYTES = 16 * structs.EVENT_BYTES;
 
+/** Name of a line that was put to its safe level when the Core ended. */
+const safely = (name: string): string => `${name}.safe`;
+
 interface Line {
   readonly fd: number;
   settings: LineSettings;
+  /** As a former process left it, up to its first settings here. */
+  left?: { readonly flags: number; readonly output: boolean } | undefined;
   listening: Disposable | undefined;
-  sequence: number;
+  /** Number of the edge before; undefined where another process had it. */
+  sequence: number | undefined;
 }
 
 /** Opens it. Throws KernelError, or NOT_INITIALIZED for another controller than the SKU's. */
@@ -68,10 +74,13 @@ class Chip implements HostDevice {
   readonly #ears: DeviceEars;
   readonly #opened: Opened;
   readonly #lines = new Map<number, Line>();
+  /** The node, as long as the controller is there. */
+  readonly #identity: string;
 
   constructor(chip: GpioChip, calls: KernelCalls, ears: DeviceEars, opened: Opened) {
     // A line belongs to its descriptor: another opening has none of the settings.
-    this.boot = `${calls.identity(opened.fd)} ${calls.nowUs()}`;
+    this.#identity = calls.identity(opened.fd);
+    this.boot = `${this.#identity} ${calls.nowUs()}`;
     this.#chip = chip;
     this.#calls = calls;
     this.#ears = ears;
@@ -89,12 +98,15 @@ class Chip implements HostDevice {
   close(): void {
     for (const { fd, settings, listening } of this.#lines.values()) {
       listening?.[Symbol.dispose]();
+      const name = this.#nameOf(settings.line);
+      const { direction, safe } = settings;
+      const putSafe = direction !== 0 && safe !== KEEP;
       try {
-        const { direction, safe } = settings;
-        if (direction !== 0 && safe !== KEEP) this.#calls.ioctl(fd, GPIO.setValues, structs.valuesBytes(safe as 0 | 1));
+        if (putSafe) this.#calls.ioctl(fd, GPIO.setValues, structs.valuesBytes(safe as 0 | 1));
       } catch (error) {
         if (!(error instanceof KernelError)) throw error; // the controller is gone: it has no levels
       }
+      this.#calls.store.part(name, putSafe ? safely(name) : name);
       this.#calls.close(fd);
     }
     this.#calls.close(this.#opened.fd);
@@ -127,15 +139,13 @@ class Chip implements HostDevice {
     if (offset >= this.#opened.lines) throw this.#refused('INVALID', `the controller has ${this.#opened.lines} lines`);
     if (settings.direction !== 0 && settings.edge !== 0)
       throw this.#refused('INVALID', 'the kernel tells no edges of an output');
-    const line = this.#lines.get(settings.line);
-    if (line) {
-      const config = structs.configBytes(settings);
-      return this.#each([[line.fd, GPIO.setConfig, config]], () => this.#settled(line, settings));
-    }
+    const line = this.#lines.get(settings.line) ?? this.#takeBack(settings);
+    if (line) return this.#change(line, settings);
     const request = structs.requestBytes(offset, settings, CONSUMER);
     const settled = () => {
-      const made = { fd: structs.descriptorIn(request), settings, listening: undefined, sequence: 0 };
+      const made: Line = { fd: structs.descriptorIn(request), settings, listening: undefined, sequence: 0 };
       this.#lines.set(settings.line, made);
+      this.#calls.store.hold(this.#nameOf(settings.line), made.fd);
       return this.#settled(made, settings);
     };
     try {
@@ -148,8 +158,57 @@ class Chip implements HostDevice {
     }
   }
 
+  /** A line that a former process left. One that was put to its safe level in order gets its first level again. */
+  #takeBack(settings: LineSettings): Line | undefined {
+    const { store } = this.#calls;
+    const name = this.#nameOf(settings.line);
+    const moved = store.take(safely(name));
+    const fd = store.take(name) ?? moved;
+    if (fd === undefined) return undefined;
+    const line: Line = { fd, settings, listening: undefined, sequence: undefined };
+    this.#lines.set(settings.line, line);
+    store.hold(name, fd);
+    if (moved !== undefined) {
+      store.part(safely(name));
+      if (moved !== fd) this.#calls.close(moved);
+    } else {
+      const info = structs.infoBytes(this.#chip.first + settings.line);
+      this.#calls.ioctl(this.#opened.fd, GPIO.lineInfo, info);
+      line.left = structs.stateIn(info);
+    }
+    return line;
+  }
+
+  /** An output that was left keeps its level, and one that has the settings already is not touched at all. */
+  #change(line: Line, settings: LineSettings): Uint8Array | Promise<Uint8Array> {
+    const { fd, left } = line;
+    const set = (initial: 0 | 1) =>
+      this.#each([[fd, GPIO.setConfig, structs.configBytes({ ...settings, initial })]], () =>
+        this.#settled(line, settings),
+      );
+    if (!left?.output) return set(settings.initial);
+    if (left.flags === structs.flagsOf(settings)) return this.#settled(line, settings);
+    const values = structs.valuesBytes(0);
+    return this.#each([[fd, GPIO.getValues, values]], () => set((values[0]! & 1) as 0 | 1));
+  }
+
+  /** Edges of a line while no process listened: the last one is told, and the others are counted as lost. */
+  #tellMissed(line: Line): void {
+    const missed = this.#calls.pending(line.fd, READ_BYTES).flatMap((record) => structs.eventsIn(record));
+    const [first, last] = [missed[0], missed.at(-1)];
+    if (first) line.sequence = first.sequence - 1;
+    if (last) this.#edge(line, last);
+  }
+
+  #nameOf(line: number): string {
+    return `${this.#identity}.${this.#chip.first + line}`;
+  }
+
   /** Calls the kernel for one after the other: in the event loop, or in a thread where the controller sleeps. */
-  #each<T>(calls: readonly (readonly [fd: number, request: number, bytes: Buffer])[], answer: () => T): T | Promise<T> {
+  #each<T>(
+    calls: readonly (readonly [fd: number, request: number, bytes: Buffer])[],
+    answer: () => T | Promise<T>,
+  ): T | Promise<T> {
     if (!this.#opened.sleeps) {
       for (const call of calls) this.#calls.ioctl(...call);
       return answer();
@@ -163,6 +222,8 @@ class Chip implements HostDevice {
 
   #settled(line: Line, settings: LineSettings): Uint8Array {
     line.settings = settings;
+    line.left = undefined;
+    if (line.sequence === undefined) this.#tellMissed(line);
     if (settings.edge === 0) {
       line.listening?.[Symbol.dispose]();
       line.listening = undefined;
@@ -178,12 +239,14 @@ class Chip implements HostDevice {
 
   /** Gaps in the numbers are edges that were dropped on the way here, by the kernel or behind it. */
   #edges(line: Line, record: Uint8Array): void {
-    for (const { us, level, sequence } of structs.eventsIn(record)) {
-      const lost = Math.max(0, sequence - line.sequence - 1);
-      line.sequence = sequence;
-      const data = Uint8Array.of(line.settings.line, level, 0, 0);
-      this.#ears.tell({ op: EDGE_EVENT, data, lost, ageUs: Math.max(0, this.#calls.nowUs() - us) });
-    }
+    for (const event of structs.eventsIn(record)) this.#edge(line, event);
+  }
+
+  #edge(line: Line, { us, level, sequence }: structs.LineEvent): void {
+    const lost = Math.max(0, sequence - (line.sequence ?? sequence) - 1);
+    line.sequence = sequence;
+    const data = Uint8Array.of(line.settings.line, level, 0, 0);
+    this.#ears.tell({ op: EDGE_EVENT, data, lost, ageUs: Math.max(0, this.#calls.nowUs() - us) });
   }
 
   #line(line: number): Line {

@@ -12,7 +12,17 @@ export const GPIO = {
 /** `struct gpio_v2_line_event` */
 export const EVENT_BYTES = 48;
 
-const FLAG = { input: 4, output: 8, rising: 16, falling: 32, openDrain: 64, pullUp: 256, pullDown: 512, noBias: 1024 };
+const FLAG = {
+  used: 1,
+  input: 4,
+  output: 8,
+  rising: 16,
+  falling: 32,
+  openDrain: 64,
+  pullUp: 256,
+  pullDown: 512,
+  noBias: 1024,
+};
 const DIRECTIONS = [FLAG.input, FLAG.output, FLAG.output | FLAG.openDrain];
 const PULLS = [FLAG.noBias, FLAG.pullUp, FLAG.pullDown];
 const EDGES = [0, FLAG.rising, FLAG.falling, FLAG.rising | FLAG.falling];
@@ -23,10 +33,15 @@ const CONFIG_AT = 288;
 /** Edges that the kernel keeps for a line. */
 const EVENT_BUFFER = 1_024;
 
+/** Flags that settings stand for. */
+export const flagsOf = ({ direction, pull, edge }: LineSettings): number =>
+  DIRECTIONS[direction]! | PULLS[pull]! | EDGES[edge]!;
+
 /** `struct gpio_v2_line_config` of one line. */
-export function configBytes({ direction, pull, edge, debounceUs, initial }: LineSettings): Buffer {
+export function configBytes(settings: LineSettings): Buffer {
+  const { direction, debounceUs, initial } = settings;
   const config = Buffer.alloc(CONFIG_BYTES);
-  config.writeBigUInt64LE(BigInt(DIRECTIONS[direction]! | PULLS[pull]! | EDGES[edge]!));
+  config.writeBigUInt64LE(BigInt(flagsOf(settings)));
   const attributes: (readonly [id: number, value: number])[] = [];
   if (direction !== 0) attributes.push([ATTRIBUTE.values, initial]);
   if (debounceUs > 0) attributes.push([ATTRIBUTE.debounce, debounceUs]);
@@ -67,6 +82,20 @@ export function infoBytes(offset: number): Buffer {
   info.writeUInt32LE(offset, 64);
   return info;
 }
+
+export interface LineState {
+  /** Without that it is used. */
+  readonly flags: number;
+  readonly used: boolean;
+  readonly output: boolean;
+}
+
+export function stateIn(info: Buffer): LineState {
+  const all = Number(info.readBigUInt64LE(72));
+  return { flags: all & ~FLAG.used, used: (all & FLAG.used) !== 0, output: (all & FLAG.output) !== 0 };
+}
+
+export const lineNameIn = (info: Buffer): string => text(info.subarray(0, 32));
 
 export const consumerIn = (info: Buffer): string => text(info.subarray(32, 64));
 

@@ -17,18 +17,43 @@ const EVENT = { received: 0x80, error: 0x81 } as const;
 export const MAX_BYTES = 4_096;
 const EMPTY = new Uint8Array(0);
 
-/** Opens it. Throws KernelError. */
+/**
+ * Opens it. Throws KernelError. A line that stays open while the Core restarts keeps its settings and modem lines, and
+ * the bytes that came meanwhile.
+ */
 export function openLine(line: UartLine, calls: KernelCalls, ears: DeviceEars): HostDevice {
+  const left = calls.store.take(nameOf(line));
+  try {
+    return openedLine(line, calls, ears, left);
+  } finally {
+    if (left !== undefined) calls.close(left);
+  }
+}
+
+const nameOf = ({ name }: UartLine): string => `host-uart.${name}`;
+
+function openedLine(line: UartLine, calls: KernelCalls, ears: DeviceEars, left: number | undefined): HostDevice {
+  if (left !== undefined) share(calls, left);
   const { fd, stream } = calls.serial(line.path);
   try {
     // Another kind of device refuses this with ENOTTY. Programs that open the line later are refused.
     calls.ioctl(fd, TTY.get, emptyTermios());
     calls.ioctl(fd, TTY.exclusive, 0);
+    calls.store.hold(nameOf(line), fd);
     return new Line(line, calls, ears, { fd, stream });
   } catch (error) {
     stream.destroy();
     calls.close(fd);
     throw error;
+  }
+}
+
+/** The process that opened the line kept others out; the kernel goes on with that as long as it is open. */
+function share(calls: KernelCalls, fd: number): void {
+  try {
+    calls.ioctl(fd, TTY.shared, 0);
+  } catch (error) {
+    if (!(error instanceof KernelError)) throw error; // it hung up meanwhile
   }
 }
 
@@ -52,10 +77,7 @@ class Line implements HostDevice {
     this.boot = `${calls.identity(opened.fd)} ${calls.nowUs()}`;
     this.#counts = this.#countsNow();
     const gone = (reason: string) => ears.gone(`${line.path} ${reason}`);
-    this.#stream
-      .on('data', (bytes: Buffer) => this.#received(bytes))
-      .on('error', (error) => gone(`failed: ${error.message}`))
-      .on('end', () => gone('hung up'));
+    this.#stream.on('error', (error) => gone(`failed: ${error.message}`)).on('end', () => gone('hung up'));
   }
 
   request(op: number, body: Buffer): Uint8Array | Promise<Uint8Array> {
@@ -69,6 +91,7 @@ class Line implements HostDevice {
 
   close(): void {
     this.#stream.destroy();
+    this.#calls.store.part(nameOf(this.#line));
     this.#calls.close(this.#fd);
   }
 
@@ -81,6 +104,8 @@ class Line implements HostDevice {
     const refused = differs(wanted, taken);
     if (refused === 'speed') throw this.#refused('BAD_SPEED', `the driver cannot make ${format.baud} baud`);
     if (refused) throw this.#refused('UNSUPPORTED', 'the driver does not have this format');
+    // Before the first settings there is no listener, and a line that was left may have bytes for one.
+    if (this.#stream.listenerCount('data') === 0) this.#stream.on('data', (bytes: Buffer) => this.#received(bytes));
     return EMPTY;
   }
 

@@ -1,5 +1,12 @@
 /** `struct termios2` and `struct serial_icounter_struct` of asm-generic/termbits.h and linux/serial.h, which x86, arm and arm64 share. */
-export const TTY = { get: 0x802c_542a, set: 0x402c_542b, drain: 0x5409, exclusive: 0x540c, counts: 0x545d } as const;
+export const TTY = {
+  get: 0x802c_542a,
+  set: 0x402c_542b,
+  drain: 0x5409,
+  exclusive: 0x540c,
+  shared: 0x540d,
+  counts: 0x545d,
+} as const;
 
 const TERMIOS_BYTES = 44;
 const COUNTS_BYTES = 80;

@@ -1,4 +1,6 @@
+import { closeSync } from 'node:fs';
 import { definePlugin, type PluginHost } from '@device-core/plugin-api';
+import { type DescriptorStore, descriptorStore } from '@device-core/plugin-api/inside/descriptor-store';
 import { pluginManager } from '@device-core/plugin-api/inside/services/plugin-manager';
 import type { Notify } from './notify.ts';
 
@@ -9,14 +11,17 @@ export interface Surroundings {
    */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly connect: (path: string) => Promise<Notify>;
+  readonly store: DescriptorStore;
 }
 
 /** First look after this time: a plugin that starts after the device became ready gets no event. */
 const READY_LOOK_MS = 3_000;
+/** Handles that no plugin has configured so long after the start are not in the SKU any more. */
+const RELEASE_MS = 60_000;
 /** Signals that begin an orderly end. */
 const ENDING = ['SIGTERM', 'SIGINT'] as const;
 
-export function makeSystemd({ env, connect }: Surroundings) {
+export function makeSystemd({ env, connect, store }: Surroundings) {
   return definePlugin({
     requires: { pluginManager },
     async setup(host: PluginHost, services) {
@@ -28,8 +33,8 @@ export function makeSystemd({ env, connect }: Surroundings) {
       let ready = false;
       let ending = false;
 
-      const tell = (message: string): boolean => {
-        const failure = notify.tell(message);
+      const tell = (message: string, held?: number): boolean => {
+        const failure = notify.tell(message, held);
         if (failure !== undefined)
           host.log.warn({ failure }, `the service manager was not told ${message.split('=')[0]}`);
         return failure === undefined;
@@ -39,11 +44,22 @@ export function makeSystemd({ env, connect }: Surroundings) {
         const active = all.filter(({ state }) => state === 'active').length;
         return { line: `STATUS=${active} of ${all.length} plugins active`, all };
       };
+      // A boot loader at a pipe holds none.
+      if (socket) host.scope.use('descriptors', store.attach(tell));
+      const release = () => {
+        for (const [name, held] of store.release()) {
+          closeSync(held);
+          host.log.info({ name }, 'no plugin has taken a descriptor that a former process left: it is given up');
+        }
+      };
       const begin = async () => {
         if (ready || ending) return;
         ready = true;
         const { line } = await status();
-        if (tell(`READY=1\n${line}`)) return;
+        if (tell(`READY=1\n${line}`)) {
+          if (store.waits) host.scope.timeout('release of descriptors', RELEASE_MS, release);
+          return;
+        }
         // Without a readiness message systemd would end the Core.
         ready = false;
         host.scope.timeout('ready once more', READY_LOOK_MS, begin);
@@ -59,6 +75,7 @@ export function makeSystemd({ env, connect }: Surroundings) {
 
       const end = () => {
         ending = true;
+        store.end();
         tell('STOPPING=1');
       };
       for (const signal of ENDING) {
@@ -75,4 +92,5 @@ export function makeSystemd({ env, connect }: Surroundings) {
 export const plugin = makeSystemd({
   env: process.env,
   connect: async (path) => (await import('./notify.ts')).connectNotify(path),
+  store: descriptorStore,
 });

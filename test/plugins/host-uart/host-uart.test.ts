@@ -121,7 +121,7 @@ describe('host-uart over a kernel in memory', () => {
         if (request === TTY.set) settings = Buffer.from(argument as Buffer);
         else if (request === TTY.get) settings.copy(argument as Buffer);
         else if (request === TTY.counts) counts.copy(argument as Buffer);
-        else if (request !== TTY.exclusive && request !== TTY.drain) return -ERRNO.ENOTTY;
+        else if (request !== TTY.exclusive && request !== TTY.shared && request !== TTY.drain) return -ERRNO.ENOTTY;
         return 0;
       },
       ...more,
@@ -150,6 +150,7 @@ describe('host-uart over a kernel in memory', () => {
     await using device = await start();
     const events: (readonly number[])[] = [];
     using _heard = device.source.onEvent('serial', ({ op, data }) => void events.push([op, ...data]));
+    await device.ask(1, CONFIGURE);
     const said = () => new Promise((resolve) => setImmediate(resolve));
     device.stream.write(Buffer.from([7]));
     await said();

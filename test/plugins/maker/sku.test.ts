@@ -193,6 +193,62 @@ suite('sku check', () => {
     assert.match(told, /broken\.yaml:5: SKU_INVALID removes plugin http, which is essential \(base\.yaml:\d+\)/);
   });
 
+  test('tells the differences between host and bridge, of each handle that is on the host', async () => {
+    const file = join(FOLDER, 'moved.yaml');
+    const handles = [
+      'gpio: { version: ^1.0.0, config: { handles: [{ name: lamp, endpoint: pins, line: 1, direction: out, safe: 1, edge: both }] } }',
+      'i2c: { version: ^1.0.0, config: { speeds: { i2c-1: 400000 }, handles: [{ name: climate, endpoint: i2c-1, address: 0x76 }] } }',
+      'uart: { version: ^1.0.0, config: { handles: [{ name: console, endpoint: serial0, baud: 9600, bits: 9 }] } }',
+      'can: { version: ^1.0.0, config: { handles: [{ name: car, endpoint: can, nominal: 250000, mode: listen-only }] } }',
+      'host-can: { version: ^1.0.0, config: { interfaces: [{ name: can, path: can0, nominal: 500000 }] } }',
+    ].map((line) => `  ${line}`);
+    writeFileSync(
+      file,
+      ['skuVersion: 1', 'id: moved', 'title: Moved', `extends: ${sku('pi')}`, 'plugins:', ...handles, ''].join('\n'),
+    );
+    const { code, stdout } = await devicectl(['sku', 'check', file, '--json']);
+    assert.equal(code, 0, stdout);
+    const { differences } = JSON.parse(stdout) as { differences: { handle: string; text: string }[] };
+    const told = differences.map(({ handle, text }) => `${handle}: ${text}`).sort();
+    const expected = [
+      /^car: the system sets the bit rate "nominal" to 500000, and 250000 is refused$/,
+      /^car: the system sets the mode/,
+      /^climate: the device tree sets the speed/,
+      /^console: the kernel has no lines of nine bits$/,
+      /^flash: a transfer has at most bufsiz bytes/,
+      /^lamp: an end in order sets the safe level 1;/,
+      /^lamp: the kernel tells no edges of an output/,
+    ];
+    assert.equal(told.length, expected.length, told.join('\n'));
+    for (const [index, words] of expected.entries()) assert.match(told[index]!, words);
+  });
+
+  test('refuses a name that bridge and host have, and a handle whose place has no such endpoint', async () => {
+    const file = join(FOLDER, 'twice.yaml');
+    const lines = [
+      '  port-sim: { version: ^1.0.0, config: { board: demo } }',
+      '  host-i2c: { version: ^1.0.0, config: { buses: [{ name: i2c0, path: /dev/i2c-0 }, { name: wire, path: /dev/i2c-1 }] } }',
+      '  host-gpio: { version: ^1.0.0, config: { chips: [{ name: wire, path: /dev/gpiochip0 }, { name: pins, path: /dev/gpiochip1 }] } }',
+      '  gpio: { version: ^1.0.0, config: { handles: [{ name: led, endpoint: pins, line: 1, direction: out, where: bridge }] } }',
+      '  uart: { version: ^1.0.0, config: { handles: [{ name: gps, endpoint: uart1, baud: 9600, where: host }] } }',
+    ];
+    writeFileSync(
+      file,
+      ['skuVersion: 1', 'id: twice', 'title: Twice', `extends: ${sku('simulator')}`, 'plugins:', ...lines, ''].join(
+        '\n',
+      ),
+    );
+    const { code, stdout } = await devicectl(['sku', 'check', file]);
+    assert.equal(code, 1);
+    for (const words of [
+      /twice\.yaml:7: ENDPOINT_EXISTS the name i2c0 of host-i2c is on the bridge as well: the board demo has it/,
+      /twice\.yaml:7: ENDPOINT_EXISTS the name wire of host-i2c is one of host-gpio, too/,
+      /twice\.yaml:8: ENDPOINT_EXISTS the name pins of host-gpio is on the bridge as well: the handle led of gpio is to be there/,
+      /twice\.yaml:10: ENDPOINT_EXISTS the handle gps of uart is to be on the host, and no host plugin lists uart1/,
+    ])
+      assert.match(stdout, words);
+  });
+
   test('a file that cannot be written is told in a line, with its reason and without a stack', async () => {
     const away = join(FOLDER, 'no-such-folder');
     for (const [command, name] of [

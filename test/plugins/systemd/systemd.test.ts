@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { fstatSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
+import { DescriptorStore } from '@device-core/plugin-api/inside/descriptor-store';
 import {
   type PluginManager,
   type PluginStatus,
@@ -12,7 +13,7 @@ import {
 } from '@device-core/plugin-api/inside/services/plugin-manager';
 import { createTestHost, leakCheck, virtualClock } from '@device-core/plugin-api/testing';
 import { makeSystemd } from '../../../plugins/life/systemd/index.ts';
-import { addressOf, connectNotify } from '../../../plugins/life/systemd/notify.ts';
+import { addressOf, connectNotify, messageOf } from '../../../plugins/life/systemd/notify.ts';
 import { Watchdog } from '../../../plugins/life/systemd/watchdog.ts';
 import { turns } from '../../fixtures/eventually.ts';
 
@@ -21,18 +22,20 @@ after(leakCheck());
 
 type Env = Readonly<Record<string, string>>;
 
-async function started(env: Env, states: readonly string[] = ['active', 'active', 'failed']) {
+async function started(env: Env, states: readonly string[] = ['active', 'active', 'failed'], left: Env = {}) {
+  const store = new DescriptorStore(left, process.pid);
   const told: string[] = [];
   const connected: string[] = [];
   let refuses = false;
   const plugin = makeSystemd({
     env,
+    store,
     connect: async (path) => {
       connected.push(path);
       return {
-        tell(message) {
+        tell(message, descriptor) {
           if (refuses) return 'send: error 11';
-          told.push(message);
+          told.push(descriptor === undefined ? message : `${message} with ${descriptor}`);
           return undefined;
         },
         [Symbol.dispose]: () => void told.push('closed'),
@@ -50,6 +53,7 @@ async function started(env: Env, states: readonly string[] = ['active', 'active'
     clock,
     told,
     connected,
+    store,
     now,
     refuse: (yes: boolean) => {
       refuses = yes;
@@ -122,6 +126,74 @@ describe('messages to the service manager', () => {
     process.emit('SIGTERM', 'SIGTERM');
     await host.stop();
     assert.deepEqual(told.slice(-2), ['STOPPING=1', 'closed']);
+  });
+});
+
+describe('descriptors that outlast the Core', () => {
+  const LISTEN_FDNAMES = 'device-credentials.socket:held/lamp';
+  const left = (pid: number) => ({ LISTEN_PID: String(pid), LISTEN_FDS: '2', LISTEN_FDNAMES });
+  const stored = (name: string, fd: number) => [
+    `FDSTOREREMOVE=1\nFDNAME=held/${name}`,
+    `FDSTORE=1\nFDPOLL=0\nFDNAME=held/${name} with ${fd}`,
+  ];
+
+  test('go to the service manager, be they from before it could be told, and come back when they are parted with', async () => {
+    const { host, told, store } = await started(NOTIFY);
+    store.hold('lamp', 31);
+    assert.deepEqual(told, stored('lamp', 31));
+    store.part('lamp');
+    assert.deepEqual(told.slice(2), ['FDSTOREREMOVE=1\nFDNAME=held/lamp']);
+    await host.stop();
+    store.hold('relay', 32);
+    const said: string[] = [];
+    using _told = store.attach((message, fd) => said.push(fd === undefined ? message : `${message} with ${fd}`));
+    assert.deepEqual(said, stored('relay', 32));
+  });
+
+  test('stay there when the Core ends, under the name that they are to have', async () => {
+    const { host, told, store } = await started(NOTIFY);
+    for (const [index, name] of ['lamp', 'guard'].entries()) store.hold(name, 31 + index);
+    told.length = 0;
+    process.emit('SIGTERM', 'SIGTERM');
+    store.part('lamp');
+    store.part('guard', 'guard.safe');
+    assert.deepEqual(told, ['STOPPING=1', ...stored('guard.safe', 32), 'FDSTOREREMOVE=1\nFDNAME=held/guard']);
+    await host.stop();
+  });
+
+  test('are found by the process that they are for, by their names and no other', () => {
+    assert.equal(new DescriptorStore(left(7), 8).take('lamp'), undefined);
+    const store = new DescriptorStore(left(7), 7);
+    assert.equal(store.take('device-credentials.socket'), undefined);
+    assert.deepEqual([store.take('lamp'), store.take('lamp'), store.waits], [4, undefined, false]);
+    assert.equal(new DescriptorStore({ LISTEN_PID: '7', LISTEN_FDS: 'x', LISTEN_FDNAMES }, 7).waits, false);
+  });
+
+  test('are given up a minute after the start, where no plugin has taken them', async () => {
+    const fd = openSync('/dev/null', 'r');
+    const names = Array.from({ length: fd - 3 }, () => 'other');
+    const variables = { LISTEN_PID: String(process.pid), LISTEN_FDS: String(fd - 2) };
+    const { host, told, clock } = await started(NOTIFY, [], {
+      ...variables,
+      LISTEN_FDNAMES: [...names, 'held/lamp'].join(':'),
+    });
+    await host.hook('kernel.ready').promise();
+    assert.deepEqual(told, ['READY=1\nSTATUS=0 of 0 plugins active']);
+    await clock.advance(60_000);
+    assert.deepEqual(told.slice(1), ['FDSTOREREMOVE=1\nFDNAME=held/lamp']);
+    assert.throws(() => fstatSync(fd), /EBADF/);
+    await host.stop();
+  });
+
+  test('have the form of the kernel, for pointers of both widths', () => {
+    const of = (word: 4 | 8) => messageOf(Buffer.from('A=1'), 9, () => 0x1000n, word).toString('hex');
+    const rights = '0100000001000000' + '09000000';
+    assert.equal(
+      of(4),
+      `${'00'.repeat(8)}1c10000001000000241000001000000000000000${'34100000'}03000000${'10000000'}${rights}413d31`,
+    );
+    const wide = (...words: string[]) => words.map((word) => word.padEnd(16, '0')).join('');
+    assert.equal(of(8), `${wide('', '', '3810', '01', '4810', '18', '', '6010', '03', '14')}${rights}00000000413d31`);
   });
 });
 

@@ -1,10 +1,13 @@
 /** Calls of the Linux kernel that host buses make: the native ones, or a table in memory in a test. */
 import type { Duplex } from 'node:stream';
 import { getSystemErrorName } from 'node:util';
+import type { DescriptorStore } from '@device-core/plugin-api/inside/descriptor-store';
 
 export interface KernelCalls {
   /** Bytes of a pointer in the structures of this kernel. */
   readonly pointerBytes: 4 | 8;
+  /** Descriptors that outlast the Core. */
+  readonly store: HeldDescriptors;
   /** Microseconds of CLOCK_MONOTONIC, which the kernel stamps its records with. */
   nowUs(): number;
   /** Opens a device for reading and writing, without waiting. Throws KernelError. */
@@ -25,6 +28,8 @@ export interface KernelCalls {
   setOption(fd: number, level: number, name: number, value: Uint8Array): void;
   /** Writes without waiting. Throws KernelError, EAGAIN or ENOBUFS where there is no room. */
   write(fd: number, bytes: Uint8Array): void;
+  /** Records of at most `bytes` bytes that are there already. */
+  pending(fd: number, bytes: number): readonly Uint8Array[];
   /**
    * Hears records of at most `bytes` bytes as they come, until it is disposed of. `over` is called once where the
    * descriptor gives no more. `lost` records were dropped before this one.
@@ -36,6 +41,8 @@ export interface KernelCalls {
     over: (error: Error) => void,
   ): Disposable;
 }
+
+export type HeldDescriptors = Pick<DescriptorStore, 'take' | 'hold' | 'part'>;
 
 export interface Serial {
   readonly fd: number;

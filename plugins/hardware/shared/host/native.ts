@@ -1,7 +1,19 @@
 /** Calls of the kernel by koffi, a native package that may be absent on a platform: it is loaded by the first bus. */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readlinkSync, realpathSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  writeSync,
+} from 'node:fs';
 import { ReadStream } from 'node:tty';
+import { isMainThread } from 'node:worker_threads';
 import { CoreError, reasonOf } from '@device-core/plugin-api';
+import { DescriptorStore, descriptorStore } from '@device-core/plugin-api/inside/descriptor-store';
 import { THREADS } from '@device-core/plugin-api/inside/thread-pool';
 import { type KernelCalls, KernelError, type Serial } from './calls.ts';
 import { PollThread } from './poll-thread.ts';
@@ -21,6 +33,9 @@ const CAN_RAW = 1;
 const SIOCGIFINDEX = 0x8933;
 const ENXIO = 6;
 const EBUSY = 16;
+const POLLIN = 1;
+/** Records that are taken at once: twice of what the kernel keeps for a line. */
+const MOST_PENDING = 128;
 
 let loading: Promise<KernelCalls> | undefined;
 
@@ -46,6 +61,15 @@ async function load(): Promise<KernelCalls> {
   const bind = bound<Bind>('int bind(int fd, void *address, unsigned int length)');
   const setsockopt = bound<SetOption>('int setsockopt(int fd, int level, int name, void *value, unsigned int length)');
   const eventfd = bound<(value: number, flags: number) => number>('int eventfd(unsigned int value, int flags)');
+  const pollNow = bound<(fds: Buffer, count: number, ms: number) => number>(
+    'int poll(void *fds, unsigned long count, int timeout)',
+  );
+  const readable = (fd: number): boolean => {
+    const entry = Buffer.alloc(8); // struct pollfd
+    entry.writeInt32LE(fd);
+    entry.writeInt16LE(POLLIN, 4);
+    return pollNow(entry, 1, 0) > 0 && (entry.readInt16LE(6) & POLLIN) !== 0;
+  };
   const checked = (result: number, call: string): number => {
     if (result < 0) throw new KernelError(koffi.errno(), call);
     return result;
@@ -55,6 +79,8 @@ async function load(): Promise<KernelCalls> {
   const of = (argument: Uint8Array | number) => (typeof argument === 'number' ? valued : pointed);
   const calls: KernelCalls = {
     pointerBytes: process.arch === 'arm' || process.arch === 'ia32' ? 4 : 8,
+    // Descriptors that the process was given are the main thread's; a worker has the same variables and must not take them again.
+    store: isMainThread ? descriptorStore : new DescriptorStore({}, 0),
     nowUs: () => Number(process.hrtime.bigint() / 1_000n),
     open: (path) => kernelOpen(path),
     close: (fd) => poll.close(fd),
@@ -96,6 +122,16 @@ async function load(): Promise<KernelCalls> {
     },
     setOption: (fd, level, name, value) => void checked(setsockopt(fd, level, name, value, value.length), 'setsockopt'),
     write: (fd, bytes) => void system(() => writeSync(fd, bytes), 'write'),
+    pending(fd, bytes) {
+      const records: Uint8Array[] = [];
+      while (records.length < MOST_PENDING && readable(fd)) {
+        const buffer = Buffer.alloc(bytes);
+        const size = system(() => readSync(fd, buffer), 'read');
+        if (size === 0) break;
+        records.push(buffer.subarray(0, size));
+      }
+      return records;
+    },
     watch: (fd, bytes, hear, over) => poll.watch(fd, bytes, { hear, over }),
   };
   return calls;

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import { defineProgram, EXIT, type ExitCode, usage } from '@device-core/plugin-api/program';
+import { readSkuFamily } from '@device-core/plugin-api/inside/sku-family';
+import { defineProgram, EXIT, type ExitCode, type ProgramOutput, usage } from '@device-core/plugin-api/program';
 import { Checkout } from '../image/build/checkout.ts';
 import { contentsOf } from '../image/build/contents.ts';
 import { skuOf } from '../image/build/sku.ts';
+import { endpointFindings, isHost } from './endpoints.ts';
 import { driftOf, lockFileOf, lockOf, readLock } from './lock-file.ts';
-import { CHECKOUT, CORE } from './resolved.ts';
+import { CHECKOUT, CORE, checkedSku, placeOf } from './resolved.ts';
+
+const NONE = { problems: [], differences: [] } as const;
 
 interface Args {
   readonly file: string;
@@ -29,7 +33,7 @@ export const program = defineProgram<Args>({
   cli: { fixed: ['file'] },
   async run({ out, args }) {
     const { file, locked, source } = args;
-    if (!locked) return coreChecks(['check', file, ...(out.json ? ['--json'] : [])]);
+    if (!locked) return hasHostBuses(file) ? endpointsToo(out, file) : coreChecks(file, out.json);
     const lock = readLock(file);
     if (!lock) throw usage(`${file} is not locked: there is no ${lockFileOf(file)}`, 'devicectl sku lock writes it');
     const checkout = new Checkout(source);
@@ -47,8 +51,33 @@ export const program = defineProgram<Args>({
   },
 });
 
+function hasHostBuses(file: string): boolean {
+  try {
+    return Object.keys(readSkuFamily(file).value.plugins).some(isHost);
+  } catch {
+    return false; // a file that is no SKU: the Core says why
+  }
+}
+
+/** Findings of the Core, and those about the endpoints of handles. */
+async function endpointsToo(out: ProgramOutput, file: string): Promise<ExitCode> {
+  const checked = checkedSku(file);
+  const { problems, differences } = checked.resolved ? endpointFindings(checked.resolved) : NONE;
+  const all = [...checked.problems, ...problems];
+  if (out.json) await out.line(JSON.stringify({ ...checked, ok: all.length === 0, problems: all, differences }));
+  else {
+    if (checked.problems.length > 0 || problems.length === 0) await coreChecks(file, false);
+    for (const one of problems) await out.line(`${placeOf(one)}: ${one.code} ${one.message}`);
+    if (differences.length > 0) await out.line('these handles are on the host, and differ from a bridge:');
+    for (const { plugin, handle, endpoint, text } of differences)
+      await out.line(`  ${plugin} handle ${handle} (${endpoint}): ${text}`);
+  }
+  return all.length === 0 ? EXIT.ok : EXIT.answered;
+}
+
 /** The Core of this checkout, with our own output. */
-async function coreChecks(words: readonly string[]): Promise<ExitCode> {
+async function coreChecks(file: string, json: boolean): Promise<ExitCode> {
+  const words = ['check', file, ...(json ? ['--json'] : [])];
   const child = spawn(process.execPath, [CORE, ...words], { stdio: 'inherit' });
   const code = await new Promise<number | null>((done) => child.once('close', done));
   return code === EXIT.ok || code === EXIT.usage ? code : EXIT.answered;

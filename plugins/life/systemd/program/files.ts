@@ -42,11 +42,16 @@ export interface SystemFiles {
   readonly links: Readonly<Record<string, string>>;
 }
 
+/** The first systemd that keeps descriptors over a stop. */
+const PRESERVES = 254;
+
 interface MadeOfSku {
   readonly sku: string;
   readonly dropIn: string;
   readonly profile: string;
   readonly warden: object;
+  /** Version of the systemd that reads the files; 0 where it is not known. */
+  readonly systemd?: number;
 }
 
 /**
@@ -56,7 +61,7 @@ interface MadeOfSku {
 export async function systemFiles(
   checkout: string,
   values: Values,
-  { sku, dropIn, profile, warden }: MadeOfSku,
+  { sku, dropIn, profile, warden, systemd = 0 }: MadeOfSku,
 ): Promise<SystemFiles> {
   const { service, slots = false } = values;
   const texts: Record<string, string> = {};
@@ -65,6 +70,7 @@ export async function systemFiles(
   for (const [name, place] of Object.entries({ ...PLACES, ...(slots ? OF_SLOTS : OF_CHECKOUT) }))
     texts[render(place, values)] = render(spliced(await read(name), part), values);
   texts[`${UNITS}/${service}-core.service.d/50-sku.conf`] = dropIn;
+  if (systemd >= PRESERVES) texts[`${UNITS}/${service}-core.service.d/40-store.conf`] = await read('core.store.conf');
   texts[`etc/apparmor.d/${service}-core.d/sku`] = profile;
   if (!slots) texts[`etc/${service}/sku.yaml`] = sku;
   texts[`etc/${service}/warden.json`] = `${JSON.stringify(warden, null, 2)}\n`;

@@ -67,6 +67,7 @@ export const program = defineProgram<InstallOptions>({
       sku: text,
       dropIn: dropInOf(needs, sku.id),
       profile: profileLinesOf(sku, needs),
+      systemd: root.systemd,
       warden: wardenConfigOf(sku, values, slots ? '' : await nodeOf(checkout, values.prefix)),
     });
     const code = slots ? [] : await productionFiles(checkout);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { chmod, mkdir, readlink, realpath, rename, rm, symlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { replaceFile } from '@device-core/plugin-api/durable';
@@ -30,6 +30,12 @@ export class Root {
   /** The system of this machine runs: what is written takes effect now. */
   get live(): boolean {
     return this.folder === '/';
+  }
+
+  /** Version of its systemd, by the name of its library; 0 where there is none yet. */
+  get systemd(): number {
+    const [library = ''] = globSync('usr/lib/{,*/}systemd/libsystemd-shared-*.so', { cwd: this.folder });
+    return Number(/-(\d+)[^/]*\.so$/.exec(library)?.[1] ?? 0);
   }
 
   /** `path` as the system sees it, or relative to its root. */

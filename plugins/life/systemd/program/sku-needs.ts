@@ -6,6 +6,8 @@ export interface Needs {
   /** Values of DeviceAllow=, without the access. */
   readonly devices: readonly string[];
   readonly groups: readonly string[];
+  /** Families of sockets beyond those of the unit. */
+  readonly families: readonly string[];
   /** Plugin that reaches beyond the device, if one does. */
   readonly network?: string;
 }
@@ -13,8 +15,14 @@ export interface Needs {
 type Config = Readonly<Record<string, unknown>>;
 type Need = (config: Config) => Partial<Needs>;
 
-const NODE = /^\/dev\/[A-Za-z0-9][A-Za-z0-9._/-]*$/;
+const NODE = /^\/dev\/[A-Za-z0-9][A-Za-z0-9._:/-]*$/;
 const CHIP = /^gpiochip\d{1,4}$/;
+
+/** Nodes of the buses that a host plugin lists, for the members of a group. */
+const nodesOf = (listed: unknown, group: string): Partial<Needs> => {
+  const devices = (Array.isArray(listed) ? listed : []).map((one) => String(Object(one).path));
+  return devices.length > 0 ? { devices, groups: [group] } : {};
+};
 
 /**
  * Needs of plugins that open nodes of the host; those that reach out say so in their manifests (`network.outbound`).
@@ -27,6 +35,11 @@ const NEEDS: Readonly<Record<string, Need>> = {
     });
     return { devices: [String(device), ...chips], groups: ['spi', ...(chips.length > 0 ? ['gpio'] : [])] };
   },
+  'host-i2c': ({ buses }) => nodesOf(buses, 'i2c'),
+  'host-spi': ({ buses }) => nodesOf(buses, 'spi'),
+  'host-gpio': ({ chips }) => nodesOf(chips, 'gpio'),
+  'host-uart': ({ lines }) => nodesOf(lines, 'dialout'),
+  'host-can': () => ({ families: ['AF_CAN'] }),
   'audio-alsa': () => ({ devices: ['char-alsa'], groups: ['audio'] }),
   'panel-fbdev': ({ device = '/dev/fb0' }) => ({ devices: [String(device)], groups: ['video'] }),
   'panel-drm': ({ device = '/dev/dri/card0' }) => ({ devices: [String(device)], groups: ['video'] }),
@@ -44,6 +57,7 @@ const ONLY_WITH: Readonly<Record<string, (config: Config) => boolean>> = {
 export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) => boolean): Needs {
   const devices = new Set<string>();
   const groups = new Set<string>();
+  const families = new Set<string>();
   let network: string | undefined;
   for (const [id, line] of Object.entries(plugins)) {
     const { enabled = true, config = {} } = typeof line === 'string' ? {} : line;
@@ -55,17 +69,19 @@ export function needsOf({ plugins }: SkuManifest, reachesOut: (plugin: string) =
       devices.add(device);
     }
     for (const group of need.groups ?? []) groups.add(group);
+    for (const family of need.families ?? []) families.add(family);
     network ??= need.network ?? (reachesOut(id) && ONLY_WITH[id]?.(config) !== false ? id : undefined);
   }
   return {
     devices: [...devices].sort(),
     groups: [...groups].sort(),
+    families: [...families].sort(),
     ...maybe({ network }),
   };
 }
 
 /** `50-sku.conf`: what the unit of the Core opens for a SKU, and nothing else. */
-export function dropInOf({ devices, groups, network }: Needs, sku: string): string {
+export function dropInOf({ devices, groups, families, network }: Needs, sku: string): string {
   const lines = [`# What SKU ${sku} needs beyond the unit. Made by devicectl system install.`, '[Service]'];
   if (devices.length > 0) {
     lines.push(
@@ -75,6 +91,7 @@ export function dropInOf({ devices, groups, network }: Needs, sku: string): stri
     lines.push(...devices.map((device) => `DeviceAllow=${device} rw`));
     lines.push('# The nodes are their groups’.', `SupplementaryGroups=${groups.join(' ')}`);
   }
+  if (families.length > 0) lines.push(`RestrictAddressFamilies=${families.join(' ')}`);
   if (network !== undefined) lines.push(`# Plugin ${network} reaches beyond the device.`, 'IPAddressAllow=any');
   return `${lines.join('\n')}\n`;
 }
