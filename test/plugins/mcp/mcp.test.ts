@@ -306,6 +306,7 @@ describe('messages', () => {
           body: undefined,
           signal: new AbortController().signal,
           caller: async () => OPERATOR,
+          turn: async () => undefined,
         })
       ).status,
       405,
@@ -427,6 +428,7 @@ describe('messages', () => {
         body,
         signal: over.signal,
         caller: async () => OPERATOR,
+        turn: async () => undefined,
       };
       return (await bench.answer(request)).events![Symbol.asyncIterator]();
     };
