@@ -25,6 +25,7 @@ import { Turns } from './turns.ts';
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const START_MS = 10_000;
 const STOP_MS = 3_000;
+const STANDS_MS = 1_000;
 /** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
 
@@ -152,6 +153,15 @@ export class App {
       this.#crashes.forgive();
       await this.#launch();
     });
+  }
+
+  /** Resolves when it has ended or has run for a moment: without a session nothing says that it is ready. */
+  async stands(): Promise<void> {
+    if (this.#state !== 'running' || this.#awaitsSession) return;
+    const { promise: moment, resolve } = Promise.withResolvers<unknown>();
+    using _ = this.#ownTime(STANDS_MS, resolve);
+    await Promise.race([moment, this.#process?.ended]);
+    await this.#turns.take(async () => undefined); // its end has changed the state by then
   }
 
   /** Resolves when nothing of it runs any more. A start that is under way is given up. */
