@@ -34,11 +34,6 @@ function isEmpty(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
 }
 
-/** Bytes of the body as the head says; 0 where it says none. */
-export function lengthOf({ headers }: IncomingMessage): number {
-  return Number(headers['content-length'] ?? 0);
-}
-
 /**
  * The one parser there is: other types have been refused before. `limitOf` is the route's; `arrived` is called before a
  * body is parsed that came after its head.
@@ -74,7 +69,7 @@ export function wholeBody(request: IncomingMessage, limit: number): unknown {
 
 /** JSON of a request that no route of fastify's has; `arrived` is called before it is parsed. Throws BODY_TOO_LARGE, JSON_INVALID, REQUEST_INVALID. */
 export async function readJson(request: IncomingMessage, limit: number, arrived: () => void): Promise<unknown> {
-  if (lengthOf(request) > limit) throw tooLarge(limit);
+  if (Number(request.headers['content-length']) > limit) throw tooLarge(limit);
   const bytes = request.complete ? undefined : await collect(request, limit);
   arrived();
   return bytes ? parse(bytes) : wholeBody(request, limit);

@@ -14,7 +14,7 @@ import type {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf, withConfirmation } from './authentication.ts';
-import { contentTypeRefusal, isWholeJson, lengthOf, wholeBody } from './body.ts';
+import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { ParamsReader, RequestParts } from './params.ts';
@@ -211,7 +211,7 @@ export class FrontEnd {
 
   /** What follows is charged to the caller of the connection, who may be known only at the end of it. */
   charge(raw: IncomingMessage, connection = this.#connections.of(raw.socket)): void {
-    this.#loop.follow(() => connection?.share ?? this.#loop.share(shareName(ANONYMOUS)), lengthOf(raw));
+    this.#loop.follow(() => connection?.share ?? this.#loop.share(shareName(ANONYMOUS)));
   }
 
   #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {

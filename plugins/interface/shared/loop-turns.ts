@@ -16,7 +16,7 @@ interface Waiting {
   readonly go: Go;
 }
 
-/** What comes in fewer bytes is a plain request or a few: of so many one is measured, for to measure costs, too. */
+/** A chunk below this holds a few plain messages: of so many one is measured, for to measure costs, too. */
 const SMALL = 1_024;
 const SAMPLED = 8;
 /** Callers that are remembered. */
@@ -67,22 +67,23 @@ export class LoopTurns {
   }
 
   /** Has a share charged with what runs from now to the last promise. `shareOf` is asked at the end. */
-  follow(shareOf: () => LoopShare, bytes: number): void {
-    if (isMeasured(bytes)) this.#measure(shareOf, () => 1, bytes);
+  follow(shareOf: () => LoopShare): void {
+    this.#measure(shareOf, () => 1);
   }
 
   /** Reads what came, and has it charged with what follows from it. `owes` is called where others come first now. */
   read(share: LoopShare, bytes: number, read: Go, owes: () => void): void {
-    if (isMeasured(bytes)) this.#measure(() => share, read, bytes, owes);
+    const weight = bytes < SMALL ? SAMPLED : 1;
+    if (Math.random() * weight < 1) this.#measure(() => share, read, weight, owes);
     else read();
   }
 
-  #measure(shareOf: () => LoopShare, go: Go, bytes: number, owes: () => void = () => undefined): void {
+  #measure(shareOf: () => LoopShare, go: Go, weight = 1, owes: () => void = () => undefined): void {
     const began = this.#spent();
     const messages = go();
     const charge = (): void => {
       const share = shareOf();
-      share.charge(this.#spent() - began, messages, bytes < SMALL ? SAMPLED : 1);
+      share.charge(this.#spent() - began, messages, weight);
       if (share.owedMs > 0) owes();
     };
     // A tick that a promise puts off comes when no promise is left.
@@ -97,7 +98,7 @@ export class LoopTurns {
     // It stays in the row while it goes on: whoever comes meanwhile starts no second round.
     const { share, go } = this.#row[0]!;
     if (share.owedMs > 0) this.wait(share, go);
-    else this.#measure(() => share, go, SMALL);
+    else this.#measure(() => share, go);
     this.#row.shift();
     if (this.#row.length > 0) setImmediate(this.#next);
   };
@@ -107,8 +108,4 @@ export class LoopTurns {
     for (const [caller, share] of this.#shares) if (share.isFull) this.#shares.delete(caller);
     if (this.#shares.size >= MOST_SHARES) this.#shares.delete(this.#shares.keys().next().value!);
   }
-}
-
-function isMeasured(bytes: number): boolean {
-  return bytes >= SMALL || Math.random() * SAMPLED < 1;
 }
