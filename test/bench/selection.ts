@@ -6,7 +6,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   bridge: '16,22-27,39',
   isolation: '18-21',
   voice: '14-15,17,28-30',
-  fair: '31-37,131-133',
+  fair: '31-37,134-139',
   state: '40-44',
   small: '46-52',
   display: '75-89',

@@ -165,7 +165,7 @@ const de: Vocabulary = {
     'apps.update': 'Die App {id} aktualisieren',
     'apps.rollback': 'Die App {id} auf die vorige Version zurücksetzen',
     'apps.remove': 'Die App {id} entfernen',
-    'mcp.add': 'Den Sprachmodell-Client {name} Funktionen von Apps aufrufen lassen',
+    'mcp.add': 'Den Sprachmodell-Client {name} Funktionen von Apps aufrufen[ und die Sensoren {sensors} lesen] lassen',
     'apps.grant': 'Der App {id} ein Recht gewähren',
     'apps.try': 'Eine App ohne Signatur ausführen',
     'apps.forget': 'Die Probe der App {id} beenden',
@@ -296,7 +296,8 @@ const fr: Vocabulary = {
     'apps.update': 'Mettre à jour l’application {id}',
     'apps.rollback': 'Revenir à la version précédente de l’application {id}',
     'apps.remove': 'Supprimer l’application {id}',
-    'mcp.add': 'Laisser le client de modèle de langage {name} appeler des fonctions d’applications',
+    'mcp.add':
+      'Laisser le client de modèle de langage {name} appeler des fonctions d’applications[ et lire les capteurs {sensors}]',
     'apps.grant': 'Accorder un droit à l’application {id}',
     'apps.try': 'Exécuter une application sans signature',
     'apps.forget': 'Mettre fin à l’essai de l’application {id}',

@@ -41,7 +41,7 @@ export const CONTRACTS: Readonly<Record<string, Contract>> = {
   'gpio': { version: '1.0.0', access: 'powerful', does: "switches and reads pins", members: ['register', 'handles', 'read', 'write', 'configure', 'onEdge'],
     gives: { register: 'dispose', onEdge: 'dispose' } },
   'grants': { version: '1.1.0', access: 'tree', members: ['set', 'clear', 'of', 'used', 'refusals', 'refused'] },
-  'http-server': { version: '1.2.0', access: 'tree', members: ['addresses', 'mount', 'upgrade', 'door'] },
+  'http-server': { version: '1.3.0', access: 'tree', members: ['addresses', 'mount', 'upgrade', 'door'] },
   'i2c': { version: '1.0.0', access: 'powerful', does: "sends and reads on the I2C buses", members: ['register', 'handles', 'transfer'],
     gives: { register: 'dispose' } },
   'identity': { version: '1.0.0', access: 'tree', members: ['authenticate', 'issue', 'revoke', 'launched', 'peerOf', 'onRevoked'] },

@@ -56,6 +56,8 @@ export interface DoorRequest {
   readonly signal: AbortSignal;
   /** Caller by decisions D1, as REST has it. Throws UNAUTHENTICATED. */
   caller(): Promise<Caller>;
+  /** Resolves when a client that the door knows by this name may go on: the request is charged to it, and waits where it had its share. */
+  turn(client: string): Promise<void>;
 }
 
 /** `events` is sent as text/event-stream, each item as the JSON of one message. */
@@ -85,4 +87,4 @@ export interface HttpServer {
   door(path: string, handler: (request: DoorRequest) => Promise<DoorAnswer>): Disposable;
 }
 
-export const httpServer = serviceRef<HttpServer>('http-server', '1.2.0', 'tree');
+export const httpServer = serviceRef<HttpServer>('http-server', '1.3.0', 'tree');

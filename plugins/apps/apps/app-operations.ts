@@ -139,7 +139,11 @@ export function appOperations(
   return [
     list,
     status,
-    change('start', 'Start an app', 'Answers when it runs or failed to; `state` tells which. Releases a quarantine.'),
+    change(
+      'start',
+      'Start an app',
+      'Answers when it runs or failed to; `state` tells which. An app without a session has run for a second by then. Releases a quarantine.',
+    ),
     change('stop', 'Stop an app', 'Answers when none of its processes is left.'),
     change('restart', 'Stop an app and start it again', 'Answers when it runs or failed to.'),
   ];

@@ -78,6 +78,7 @@ export class Supervisor implements Apps {
     const found = this.find(app);
     this.#checkOn(found.manifest.id);
     await found.start();
+    await found.stands();
     return found.status();
   }
 
@@ -91,6 +92,7 @@ export class Supervisor implements Apps {
     const found = this.find(app);
     this.#checkOn(found.manifest.id);
     await found.restart('it is restarted');
+    await found.stands();
     return found.status();
   }
 

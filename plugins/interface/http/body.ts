@@ -34,12 +34,22 @@ function isEmpty(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
 }
 
-/** The one parser there is: other types have been refused before. `limitOf` is the route's. */
-export function addBodyParser(app: FastifyInstance, limitOf: (request: FastifyRequest) => number): void {
+/**
+ * The one parser there is: other types have been refused before. `limitOf` is the route's; `arrived` is called before a
+ * body is parsed that came after its head.
+ */
+export function addBodyParser(
+  app: FastifyInstance,
+  limitOf: (request: FastifyRequest) => number,
+  arrived: (request: FastifyRequest) => void,
+): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', (request, payload, done) => {
     const limit = limitOf(request);
-    const take = (bytes: Buffer): void => attempt(() => parse(bytes), done);
+    const take = (bytes: Buffer): void => {
+      arrived(request);
+      attempt(() => parse(bytes), done);
+    };
     if (payload.complete) attempt(() => wholeBody(payload, limit), done);
     else if (Number(request.headers['content-length']) > limit) done(tooLarge(limit));
     else collect(payload, limit).then(take, done);
@@ -57,11 +67,12 @@ export function wholeBody(request: IncomingMessage, limit: number): unknown {
   return parse(bytes ?? NOTHING);
 }
 
-/** JSON of a request that no route of fastify's has. Throws BODY_TOO_LARGE, JSON_INVALID, REQUEST_INVALID. */
-export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
-  if (request.complete) return wholeBody(request, limit);
+/** JSON of a request that no route of fastify's has; `arrived` is called before it is parsed. Throws BODY_TOO_LARGE, JSON_INVALID, REQUEST_INVALID. */
+export async function readJson(request: IncomingMessage, limit: number, arrived: () => void): Promise<unknown> {
   if (Number(request.headers['content-length']) > limit) throw tooLarge(limit);
-  return parse(await collect(request, limit));
+  const bytes = request.complete ? undefined : await collect(request, limit);
+  arrived();
+  return bytes ? parse(bytes) : wholeBody(request, limit);
 }
 
 function attempt(make: () => unknown, done: (error: Error | null, body?: unknown) => void): void {

@@ -12,6 +12,7 @@ import {
 } from '@device-core/plugin-api';
 import type { Identity, PeerCredentials } from '@device-core/plugin-api/inside/services/identity';
 import type { ProcessOwner } from '@device-core/plugin-api/inside/services/processes';
+import type { LoopShare } from '../shared/loop-share.ts';
 import { currentResponse, inChunk } from './node-private.ts';
 import type { OriginCheck } from './origin.ts';
 import { rejectSocket } from './responses.ts';
@@ -32,6 +33,8 @@ export interface Connection {
   /** It has one answer, and no more: nobody can tell whose it is, or its app has ended. */
   brief?: boolean;
   ends?: TcpConnection;
+  /** Share of the event loop of the caller that spoke last on it. */
+  share?: LoopShare;
   /** Sessions of pages that have spoken on it. */
   readonly signedIn: Set<string>;
   /** Apps that proved to be themselves on it. */

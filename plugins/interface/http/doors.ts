@@ -1,12 +1,14 @@
 /** Paths of plugins that speak a protocol of their own over HTTP: one handler for all methods, no row of the table. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Caller, CoreError, type Logger, maybe, toCoreError } from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller, CoreError, type Logger, maybe, toCoreError } from '@device-core/plugin-api';
 import type { DoorAnswer, DoorRequest } from '@device-core/plugin-api/inside/services/http-server';
 import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
+import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf } from './authentication.ts';
 import { contentTypeRefusal, readJson } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
+import { shareName } from './front-end.ts';
 import { sendFailure, sendJson } from './responses.ts';
 
 const PATH = /^(?:\/[a-z][a-z0-9-]*)+$/;
@@ -18,8 +20,12 @@ export interface DoorWays {
   readonly connections: Connections;
   readonly streams: EventStreams;
   readonly log: Logger;
-  /** Caller of the connection, by decisions D1. Throws UNAUTHENTICATED. */
+  /** Turns of callers at the event loop. */
+  readonly loop: LoopTurns;
+  /** Caller of the connection in its turn, by decisions D1. Throws UNAUTHENTICATED. */
   readonly callerOf: (request: IncomingMessage, connection: Connection) => Promise<Caller>;
+  /** Has the caller of the connection charged with what follows. */
+  readonly charge: (request: IncomingMessage, connection: Connection) => void;
 }
 
 export class Doors {
@@ -49,7 +55,7 @@ export class Doors {
   }
 
   async #answer(handler: DoorHandler, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { connections, streams, log, callerOf } = this.#ways;
+    const { connections, streams, log, loop, callerOf, charge } = this.#ways;
     try {
       const connection = connections.of(request.socket);
       if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
@@ -59,12 +65,19 @@ export class Doors {
       const over = new AbortController();
       response.once('close', () => over.abort());
       const { method = 'GET', headers } = request;
+      // The caller is known after its body was read: it is charged with that, too.
+      connection.share = loop.share(shareName(ANONYMOUS));
+      const arrived = () => charge(request, connection);
       const answer = await handler({
         method,
         headers,
         signal: over.signal,
         caller: () => callerOf(request, connection),
-        ...(await bodyOf(request, response)),
+        turn: async (client) => {
+          connection.share = loop.share(`client ${client}`);
+          await loop.turn(connection.share);
+        },
+        ...(await bodyOf(request, response, arrived)),
         ...maybe({ token }),
       });
       if (response.destroyed) return;
@@ -83,12 +96,13 @@ export class Doors {
 async function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,
+  arrived: () => void,
 ): Promise<Pick<DoorRequest, 'body' | 'fault'>> {
   if (request.method === 'GET' || request.method === 'HEAD') return { body: undefined };
   try {
     const refusal = contentTypeRefusal(request);
     if (refusal) throw refusal;
-    return { body: await readJson(request, BODY_LIMIT) };
+    return { body: await readJson(request, BODY_LIMIT, arrived) };
   } catch (thrown) {
     if (!(thrown instanceof CoreError)) throw thrown;
     // The unread rest of a body must not be taken for the next request.

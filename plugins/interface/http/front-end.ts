@@ -3,7 +3,7 @@
  * the gate.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ANONYMOUS, type Caller, CoreError, type Logger, toCoreError } from '@device-core/plugin-api';
+import { ANONYMOUS, type Caller, CoreError, callerName, type Logger, toCoreError } from '@device-core/plugin-api';
 import type { Identity } from '@device-core/plugin-api/inside/services/identity';
 import type {
   OperationInfo,
@@ -12,6 +12,7 @@ import type {
   ServerSentEvent,
 } from '@device-core/plugin-api/services/operations';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf, withConfirmation } from './authentication.ts';
 import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
@@ -37,16 +38,24 @@ export interface Route {
   readonly bodyLimit: number;
 }
 
+export interface FrontEndServices {
+  readonly operations: Operations;
+  readonly identity: Identity;
+  /** Turns of callers at the event loop. */
+  readonly loop: LoopTurns;
+}
+
 export class FrontEnd {
   readonly #operations: Operations;
   readonly #identity: Identity;
+  readonly #loop: LoopTurns;
   readonly #connections: Connections;
   readonly #streams: EventStreams;
   readonly #bodies: RawBodies;
   readonly #log: Logger;
 
   constructor(
-    { operations, identity }: { readonly operations: Operations; readonly identity: Identity },
+    { operations, identity, loop }: FrontEndServices,
     connections: Connections,
     streams: EventStreams,
     bodies: RawBodies,
@@ -54,6 +63,7 @@ export class FrontEnd {
   ) {
     this.#operations = operations;
     this.#identity = identity;
+    this.#loop = loop;
     this.#connections = connections;
     this.#streams = streams;
     this.#bodies = bodies;
@@ -69,13 +79,8 @@ export class FrontEnd {
     let bodyArrived: boolean;
     try {
       const connection = this.#connectionOf(request.raw);
-      const caller = await this.#authenticate(request.raw, connection);
-      const call = new RequestCall(
-        operation,
-        withConfirmation(remembered(caller, connection), request.raw),
-        request.raw,
-        reply.raw,
-      );
+      const caller = withConfirmation(await this.callerOf(request.raw, connection), request.raw);
+      const call = new RequestCall(operation, caller, request.raw, reply.raw);
       const refusal = await this.#operations.permitted(operation.name, call);
       if (operation.rest.raw) return await this.#receive(call, refusal ?? call.wrong, route, request, reply);
       const fault = refusal ?? contentTypeRefusal(request.raw) ?? call.wrong;
@@ -97,8 +102,7 @@ export class FrontEnd {
   async answer(operation: OperationInfo, request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const connection = this.#connectionOf(request);
-      const caller = await this.#authenticate(request, connection);
-      const call = new RequestCall(operation, remembered(caller, connection), request, response);
+      const call = new RequestCall(operation, await this.callerOf(request, connection), request, response);
       const refusal = await this.#operations.permitted(operation.name, call);
       const fault = refusal ?? contentTypeRefusal(request) ?? call.wrong;
       if (fault) throw fault;
@@ -135,8 +139,7 @@ export class FrontEnd {
     headers: Record<string, string> = {},
   ): Promise<void> {
     try {
-      const connection = this.#connectionOf(request.raw);
-      remembered(await this.#authenticate(request.raw, connection), connection);
+      await this.callerOf(request.raw, this.#connectionOf(request.raw));
       throw error;
     } catch (thrown) {
       this.fail(reply, thrown, rest, thrown === error ? headers : {});
@@ -155,6 +158,7 @@ export class FrontEnd {
     reply.raw.setHeader('connection', 'close');
     if (refusal) throw refusal;
     const file = await this.#bodies.receive(request.raw, bodyLimit, call.caller);
+    this.charge(request.raw);
     reply.hijack();
     try {
       sendResult(reply.raw, operation, await this.#operations.invoke(operation.name, { file }, call));
@@ -193,12 +197,21 @@ export class FrontEnd {
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
     const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
+    this.charge(raw, connection);
     return connection;
   }
 
-  /** Caller of a request that is none of the table. Throws UNAUTHENTICATED. */
+  /** Caller of a request, as soon as it may have a turn. Throws UNAUTHENTICATED. */
   async callerOf(raw: IncomingMessage, connection: Connection): Promise<Caller> {
-    return remembered(await this.#authenticate(raw, connection), connection);
+    const caller = remembered(await this.#authenticate(raw, connection), connection);
+    connection.share = this.#loop.share(shareName(caller));
+    await this.#loop.turn(connection.share);
+    return caller;
+  }
+
+  /** What follows is charged to the caller of the connection, who may be known only at the end of it. */
+  charge(raw: IncomingMessage, connection = this.#connections.of(raw.socket)): void {
+    this.#loop.follow(() => connection?.share ?? this.#loop.share(shareName(ANONYMOUS)));
   }
 
   #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {
@@ -216,6 +229,12 @@ export class FrontEnd {
     const events = await this.#operations.invoke(call.operation.name, params, call);
     await this.#streams.run(reply.raw, events as AsyncIterable<ServerSentEvent>);
   }
+}
+
+/** Callers of this name have one share of the event loop: a page has its own, and so have processes of each unknown user. */
+export function shareName(caller: Caller): string {
+  if (caller.signedIn) return `page ${caller.signedIn.id}`;
+  return caller.kind === 'anonymous' ? `anonymous ${caller.peer?.uid ?? ''}` : callerName(caller);
 }
 
 /** Remembers of the connection who has spoken on it. */

@@ -5,6 +5,7 @@ import { identity } from '@device-core/plugin-api/inside/services/identity';
 import { sessions } from '@device-core/plugin-api/inside/services/sessions';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { type ArrivalLimits, Arrivals } from './arrivals.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { Doors, type DoorWays } from './doors.ts';
@@ -48,15 +49,18 @@ export const plugin = definePlugin<typeof requires, HttpConfig>({
     const connections = new Connections(services.identity, log, config, watchStalled);
     const streams = new EventStreams(scope, config.heartbeatMs);
     const bodies = new RawBodies(join(paths.var, 'uploads'));
-    const frontEnd = new FrontEnd(services, connections, streams, bodies, log);
+    const loop = new LoopTurns(host.clock);
+    const frontEnd = new FrontEnd({ ...services, loop }, connections, streams, bodies, log);
     const mounts = new Mounts(connections, log);
-    const pages = new PageSocketServer(connections, log);
+    const pages = new PageSocketServer(connections, loop, log);
     const callerOf: DoorWays['callerOf'] = (request, connection) => frontEnd.callerOf(request, connection);
-    const doors = new Doors({ connections, streams, log, callerOf });
+    const charge: DoorWays['charge'] = (request, connection) => frontEnd.charge(request, connection);
+    const doors = new Doors({ connections, streams, log, loop, callerOf, charge });
     const router = new Router(frontEnd, { mounts, doors }, log);
-    const turns = new Turns((request, response) => {
-      connections.answering(request.socket, response, () => router.handle(request, response));
-    });
+    const turns = new Turns(
+      (request, response) => connections.answering(request.socket, response, () => router.handle(request, response)),
+      (socket) => connections.of(socket)?.share,
+    );
     scope.use(
       'operations watch',
       services.operations.watch((table) => router.update(table)),

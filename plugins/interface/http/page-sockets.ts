@@ -5,7 +5,9 @@ import { type Caller, CoreError, type Logger, reasonOf, toCoreError } from '@dev
 import type { PageSocket, PageSockets } from '@device-core/plugin-api/inside/services/http-server';
 import { Queue } from '@device-core/plugin-api/operation-kit';
 import type { WebSocket, WebSocketServer } from 'ws';
+import type { LoopTurns } from '../shared/loop-turns.ts';
 import type { Connections } from './connections.ts';
+import { shareName } from './front-end.ts';
 import { rejectSocket } from './responses.ts';
 
 /** Longest message of a page. */
@@ -39,11 +41,13 @@ export class PageSocketServer {
   /** Sessions of pages that are admitted and not open yet: they count, and may end meanwhile. */
   readonly #coming = new Set<Page>();
   readonly #connections: Connections;
+  readonly #loop: LoopTurns;
   readonly #log: Logger;
   #server: Promise<WebSocketServer> | undefined;
 
-  constructor(connections: Connections, log: Logger) {
+  constructor(connections: Connections, loop: LoopTurns, log: Logger) {
     this.#connections = connections;
+    this.#loop = loop;
     this.#log = log;
   }
 
@@ -152,9 +156,22 @@ export class PageSocketServer {
   async #run(webSocket: WebSocket, caller: Caller, { sockets }: Endpoint, page: Page): Promise<void> {
     this.#open.set(webSocket, page);
     const { over } = page;
-    const inbox = new Queue<string>(() => {
-      if (webSocket.isPaused) webSocket.resume();
-    });
+    const share = this.#loop.share(shareName(caller));
+    let owes = false;
+    const readOn = () => {
+      if (webSocket.isPaused && !owes && inbox.size < UNREAD) webSocket.resume();
+    };
+    const inbox = new Queue<string>(readOn);
+    const wait = () => {
+      if (owes || over.signal.aborted) return;
+      owes = true;
+      webSocket.pause();
+      this.#loop.wait(share, () => {
+        owes = false;
+        readOn();
+        return 0;
+      });
+    };
     // Messages not read by then are dropped.
     const end = () => {
       inbox.clear();
@@ -184,9 +201,13 @@ export class PageSocketServer {
       if (over.signal.aborted) return;
       if (isBinary) webSocket.close(1_003, 'messages are text');
       else {
-        // In their order; the socket is not read while many wait.
-        inbox.push(String(data));
-        if (inbox.size >= UNREAD) webSocket.pause();
+        const take = () => {
+          // In their order; the socket is not read while many wait.
+          inbox.push(String(data));
+          if (inbox.size >= UNREAD) webSocket.pause();
+          return 1;
+        };
+        this.#loop.read(share, (data as Buffer).length, take, wait);
       }
     });
     const channel: PageSocket = {

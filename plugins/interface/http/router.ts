@@ -108,7 +108,11 @@ async function build(operations: readonly Routed[], frontEnd: FrontEnd, log: Log
     const rest = reply.request.deviceCall?.operation.rest;
     frontEnd.fail(reply, explain(error, rest?.bodyLimit ?? BODY_LIMIT), rest);
   };
-  addBodyParser(app, ({ deviceCall }) => deviceCall?.operation.rest?.bodyLimit ?? BODY_LIMIT);
+  addBodyParser(
+    app,
+    ({ deviceCall }) => deviceCall?.operation.rest?.bodyLimit ?? BODY_LIMIT,
+    ({ raw }) => frontEnd.charge(raw),
+  );
   app.decorateRequest('deviceCall', null);
   app.setErrorHandler<FastifyError>((error, _request, reply) => fail(reply, error));
   const at = operationsAt(operations);

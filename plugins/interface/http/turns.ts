@@ -1,7 +1,7 @@
 /**
  * Order of requests. A client may send thousands of requests down one connection before it reads an answer; each
- * connection is served one request at a time, and connections that wait take turns, so that one of them costs the
- * others no more than its share. Waiting requests are bytes: each is parsed when its turn comes.
+ * connection is served one request at a time. Callers that wait take turns, and so do the connections of each, so that
+ * one of them costs the others no more than its share. Waiting requests are bytes: each is parsed when its turn comes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -30,18 +30,26 @@ interface Lane {
 
 /** Parsed requests of all connections together that wait; the connection with the most of them goes when there are more. */
 const MOST_WAITING = 4_000;
+/** Requests that one turn of the event loop serves where no connection waited before. */
+const TOGETHER = 4;
 
 export class Turns {
   readonly #handle: Handler;
+  readonly #callerOf: (socket: Socket) => object | undefined;
   readonly #lanes = new Map<Socket, Lane>();
-  #row: Lane[] = [];
+  /** Connections that wait, by their caller. */
+  readonly #rows = new Map<object, Lane[]>();
+  /** Requests that were served unasked in this turn of the event loop. */
+  #direct = 0;
   #waiting = 0;
   #running = false;
   /** Connections that were cut because too many requests waited. */
   flooded = 0;
 
-  constructor(handle: Handler) {
+  /** `callerOf`: what the connections of one caller have in common; undefined before it has spoken. */
+  constructor(handle: Handler, callerOf: (socket: Socket) => object | undefined = () => undefined) {
     this.#handle = handle;
+    this.#callerOf = callerOf;
   }
 
   /** To be called as soon as the HTTP server has the socket: from then on a request is parsed when its turn comes. */
@@ -78,7 +86,7 @@ export class Turns {
     const { socket } = request;
     const lane = this.#laneOf(socket);
     lane.latest = request;
-    if (!lane.busy && lane.waiting.length === 0 && (lane.turn || this.#row.length === 0))
+    if (!lane.busy && lane.waiting.length === 0 && (lane.turn || this.#isFree))
       return this.#serve(lane, request, response);
     lane.waiting.push([request, response]);
     this.#waiting++;
@@ -115,7 +123,13 @@ export class Turns {
     return lane;
   }
 
+  /** No connection waits, and this turn of the event loop had few requests. */
+  get #isFree(): boolean {
+    return this.#rows.size === 0 && this.#direct < TOGETHER;
+  }
+
   #serve(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
+    if (this.#direct++ === 0) setImmediate(this.#begin);
     lane.busy = true;
     response.on('close', lane.answered);
     this.#handle(request, response);
@@ -125,23 +139,33 @@ export class Turns {
   #mayParse(lane: Lane): boolean {
     if (lane.waiting.length > 0) return false;
     if (lane.latest && !lane.latest.complete) return true;
-    return !lane.busy && (lane.turn || this.#row.length === 0);
+    return !lane.busy && (lane.turn || this.#isFree);
   }
 
   #queue(lane: Lane): void {
     if (lane.queued || lane.busy || (lane.waiting.length === 0 && !lane.held)) return;
     lane.queued = true;
-    this.#row.push(lane);
+    const caller = this.#callerOf(lane.socket) ?? lane;
+    const row = this.#rows.get(caller);
+    if (row) row.push(lane);
+    else this.#rows.set(caller, [lane]);
     if (this.#running) return;
     this.#running = true;
     setImmediate(this.#run);
   }
 
+  readonly #begin = (): void => {
+    this.#direct = 0;
+  };
+
   /** One request in a turn of the event loop: whoever asks meanwhile is heard before the next. */
   readonly #run = (): void => {
-    const lane = this.#row.shift();
-    if (lane) this.#next(lane);
-    this.#running = this.#row.length > 0;
+    const [caller, row] = this.#rows.entries().next().value!;
+    const lane = row.shift()!;
+    this.#rows.delete(caller);
+    if (row.length > 0) this.#rows.set(caller, row);
+    this.#next(lane);
+    this.#running = this.#rows.size > 0;
     if (this.#running) setImmediate(this.#run);
   };
 

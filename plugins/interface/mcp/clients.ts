@@ -1,4 +1,4 @@
-/** Clients of the language models by name: the hash of a bearer, the apps it may call, its calls an hour. Durable. */
+/** Clients of the language models by name: the hash of a bearer, the apps it may call, the sensors it may read. Durable. */
 import { hash as digest, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Clock, CoreError, type Logger, maybe, type PluginErrorKind, type Scope } from '@device-core/plugin-api';
 import { KeptFile, type KeptForm } from '@device-core/plugin-api/durable';
@@ -21,6 +21,8 @@ export interface McpClient {
   readonly name: string;
   /** App ids whose functions it may call; absent: all of them. */
   readonly apps?: readonly string[];
+  /** Names of the sensors that it may read; absent: none of them. */
+  readonly sensors?: readonly string[];
   readonly callsAnHour: number;
   /** Milliseconds since the Unix epoch. */
   readonly since: number;
@@ -36,6 +38,7 @@ interface Kept extends McpClient {
 export interface NewClient {
   readonly name: string;
   readonly apps?: readonly string[];
+  readonly sensors?: readonly string[];
   readonly callsAnHour: number;
   readonly days?: number;
 }
@@ -72,6 +75,7 @@ export class Clients {
     name,
     days,
     apps,
+    sensors,
     callsAnHour,
   }: NewClient): Promise<{ readonly client: McpClient; readonly token: string }> {
     const kept = this.#file.value;
@@ -81,7 +85,7 @@ export class Clients {
     const token = randomBytes(32).toString('base64url');
     const since = this.#clock.now();
     const until = days === undefined ? undefined : since + days * DAY_MS;
-    const client = { name, callsAnHour, since, ...maybe({ apps, until }) };
+    const client = { name, callsAnHour, since, ...maybe({ apps, sensors, until }) };
     await this.#file.set([...kept, { ...client, hash: hashOf(token).toString('base64url') }]);
     return { client, token };
   }
@@ -143,9 +147,11 @@ function hashOf(token: string): Buffer {
 }
 
 function isKept(found: unknown): found is Kept {
-  const { name, hash, callsAnHour, since, apps, until, lastUsed } = Object(found) as Partial<Kept>;
+  const { name, hash, callsAnHour, since, apps, sensors, until, lastUsed } = Object(found) as Partial<Kept>;
   const numbers = [until, lastUsed].every((one) => one === undefined || typeof one === 'number');
-  const list = apps === undefined || (Array.isArray(apps) && apps.every((app) => typeof app === 'string'));
+  const lists = [apps, sensors].every(
+    (list) => list === undefined || (Array.isArray(list) && list.every((one) => typeof one === 'string')),
+  );
   const isHash = typeof hash === 'string' && Buffer.from(hash, 'base64url').length === 32;
   return (
     typeof name === 'string' &&
@@ -153,6 +159,6 @@ function isKept(found: unknown): found is Kept {
     typeof callsAnHour === 'number' &&
     typeof since === 'number' &&
     numbers &&
-    list
+    lists
   );
 }

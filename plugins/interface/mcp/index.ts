@@ -79,7 +79,10 @@ export const plugin = definePlugin<typeof requires, Settings>({
 /** A bearer of ours, or the operator without a browser. Throws UNAUTHENTICATED, CALLER_DENIED. */
 async function askerOf(clients: Clients, request: DoorRequest): Promise<Asker> {
   const client = request.token === undefined ? undefined : clients.of(request.token);
-  if (client) return { name: client.name, client };
+  if (client) {
+    await request.turn(client.name);
+    return { name: client.name, client };
+  }
   const caller = await request.caller();
   if (caller.kind === 'operator' && caller.signedIn === undefined) return { name: 'operator' };
   if (caller.kind === 'anonymous')

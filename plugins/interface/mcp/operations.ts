@@ -15,6 +15,13 @@ const APPS: JsonSchema = {
   items: { type: 'string', maxLength: 128 },
   description: 'Ids of the apps whose functions it may call; all if absent.',
 };
+const SENSORS: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 64,
+  items: { type: 'string', pattern: '^[a-z][a-z0-9-]{0,31}$' },
+  description: 'Names of the sensors that it may read; none if absent.',
+};
 const CALLS: JsonSchema = {
   type: 'integer',
   minimum: 1,
@@ -25,7 +32,7 @@ const MS: JsonSchema = { type: 'number', description: 'Milliseconds since the Un
 const CLIENT: JsonSchema = {
   type: 'object',
   required: ['name', 'callsAnHour', 'since'],
-  properties: { name: NAME, apps: APPS, callsAnHour: CALLS, since: MS, until: MS, lastUsed: MS },
+  properties: { name: NAME, apps: APPS, sensors: SENSORS, callsAnHour: CALLS, since: MS, until: MS, lastUsed: MS },
 };
 const ACCESS = 'The operator only.';
 const CALLS_AN_HOUR = 600;
@@ -45,6 +52,7 @@ export function clientOperations(clients: Clients): readonly Operation<never, un
       columns: [
         'name',
         'apps',
+        'sensors',
         ['CALLS/H', '{callsAnHour}'],
         ['SINCE', '{since:date}'],
         ['UNTIL', '{until:date}'],
@@ -69,6 +77,7 @@ export function clientOperations(clients: Clients): readonly Operation<never, un
       {
         name: NAME,
         apps: APPS,
+        sensors: SENSORS,
         callsAnHour: CALLS,
         days: {
           type: 'integer',
@@ -85,7 +94,7 @@ export function clientOperations(clients: Clients): readonly Operation<never, un
       properties: { ...(CLIENT.properties as object), token: { type: 'string' } },
     },
     access: ACCESS,
-    sensitive: { act: 'let the language model client {name} call functions of apps' },
+    sensitive: { act: 'let the language model client {name} call functions of apps[ and read the sensors {sensors}]' },
     rest: { method: 'POST', path: '/mcp/clients', status: 201 },
     cli: { command: 'mcp add', fixed: ['name'], done: ['{token}'] },
     errors: ['CALLER_DENIED', 'PARAMS_INVALID', 'BUSY', ...STATE_ERRORS],

@@ -84,9 +84,9 @@ export class McpServer {
     if (revision === HANDSHAKE && method === 'ping') return {};
     if (method === 'tools/list') return { tools: await calls.list(asker) };
     if (method === 'tools/call') return calls.call(asker, message, signal);
-    if (method === 'resources/list') return { resources: await resourcesOf(await readable()) };
+    if (method === 'resources/list') return { resources: await resourcesOf(asker, await readable()) };
     if (method === 'resources/templates/list') return { resourceTemplates: TEMPLATES };
-    if (method === 'resources/read') return readResource(params.uri, await readable(), signal);
+    if (method === 'resources/read') return readResource(params.uri, asker, await readable(), signal);
     // There are none: an empty list spares clients that ask for it an error.
     if (method === 'prompts/list') return { prompts: [] };
     const status = revision === STATELESS ? 404 : 200;

@@ -14,6 +14,7 @@ import {
 import type { AppCall, ReadyMessage } from '@device-core/plugin-api/inside/services/app-sockets';
 import type { Operations } from '@device-core/plugin-api/services/operations';
 import type { LoopShare } from '../shared/loop-share.ts';
+import type { LoopTurns } from '../shared/loop-turns.ts';
 import { AppCalls } from './app-calls.ts';
 import { AppRequests } from './app-requests.ts';
 import { notification } from './app-stream.ts';
@@ -24,7 +25,6 @@ import type { RpcConfig } from './limits.ts';
 import type { MethodTable } from './method-table.ts';
 import { Outgoing } from './outgoing.ts';
 import { type Cut, cutAnswer, cutCall } from './raw-parts.ts';
-import type { ReadingTurns } from './reading-turns.ts';
 import { SessionReading } from './session-reading.ts';
 import { SessionSender, type SessionState } from './session-sender.ts';
 import { SessionStreams } from './session-streams.ts';
@@ -38,7 +38,7 @@ export interface SessionWorld {
   readonly deadlines: Deadlines;
   readonly counters: Counters;
   readonly log: Logger;
-  readonly turns: ReadingTurns;
+  readonly turns: LoopTurns;
   /** Some session may be stalled, or its peer may have gone: they are to be checked. */
   readonly doubt: () => void;
 }

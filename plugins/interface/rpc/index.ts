@@ -6,6 +6,7 @@ import { AppNames } from '@device-core/plugin-api/operation-kit';
 import { apps } from '@device-core/plugin-api/services/apps';
 import { device } from '@device-core/plugin-api/services/device';
 import { operations } from '@device-core/plugin-api/services/operations';
+import { LoopTurns } from '../shared/loop-turns.ts';
 import { AppSocketDirectory } from './app-socket-directory.ts';
 import { Counters } from './counters.ts';
 import { Deadlines } from './deadlines.ts';
@@ -13,7 +14,6 @@ import type { RpcConfig } from './limits.ts';
 import { MethodTable } from './method-table.ts';
 import { ownOperations } from './own-operations.ts';
 import { PeerCheck } from './peer-check.ts';
-import { ReadingTurns } from './reading-turns.ts';
 import { ReadyComposer } from './ready.ts';
 
 const requires = { operations, device, grants };
@@ -47,7 +47,7 @@ export const plugin = definePlugin<typeof requires, RpcConfig>({
       log,
       ready,
       peers,
-      turns: new ReadingTurns(host.clock),
+      turns: new LoopTurns(host.clock),
       doubt,
     });
 

@@ -1,16 +1,16 @@
 /** Reading from an app: paused while it does not read its answers, and after its share of a turn of the event loop. */
 import type { Socket } from 'node:net';
 import type { LoopShare } from '../shared/loop-share.ts';
+import type { LoopTurns } from '../shared/loop-turns.ts';
 import type { FrameReader } from './frame-reader.ts';
 import type { Outgoing } from './outgoing.ts';
-import type { ReadingTurns } from './reading-turns.ts';
 
 export interface ReadingParts {
   readonly reader: FrameReader;
   readonly socket: Socket;
   readonly outgoing: Outgoing;
   readonly share: LoopShare;
-  readonly turns: ReadingTurns;
+  readonly turns: LoopTurns;
   readonly isClosed: () => boolean;
   /** Called when reading goes on after a pause. */
   readonly readOn: () => void;

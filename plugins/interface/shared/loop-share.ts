@@ -1,4 +1,4 @@
-/** Processor time that one app or client takes of the event loop (docs/adr/0187). */
+/** Processor time that one app or client takes of the event loop (docs/adr/0187, 0197). */
 
 /** Milliseconds of the processor, and messages. */
 export const SHARE = {
@@ -44,6 +44,11 @@ export class LoopShare {
   get owedMs(): number {
     this.#refill();
     return this.#savedMs >= 0 ? 0 : Math.ceil(-this.#savedMs / SHARE.perMs);
+  }
+
+  get isFull(): boolean {
+    this.#refill();
+    return this.#savedMs >= SHARE.savedMs;
   }
 
   /** To be called with the processor time of a turn and its messages. `weight`: of so many turns one is measured. */

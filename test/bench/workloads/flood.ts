@@ -10,6 +10,8 @@ export interface Flood {
   readonly reads: boolean;
   /** Over the shared socket, where the caller is the operator. */
   readonly unix?: boolean;
+  /** Over TCP with the token of this app. */
+  readonly token?: string;
   /** Over the socket of this app. */
   readonly app?: string;
 }

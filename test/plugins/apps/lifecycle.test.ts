@@ -279,6 +279,16 @@ test('an app of health kind none runs as soon as its process does', async () => 
   assert.equal((await bench.apps.start(ID)).state, 'running');
 });
 
+for (const verb of ['start', 'restart'] as const)
+  test(`a ${verb} of an app without a session tells an end that follows at once`, async () => {
+    await using bench = await startBench({
+      config: LONG_BACKOFF,
+      prepare: (installed) => putApp(installed, manifestOf(ID, { health: { kind: 'none' } }), 'process.exit(3)'),
+    });
+    const { state, reason } = await bench.apps[verb](ID);
+    assert.deepEqual([state, reason?.includes('code 3')], ['backoff', true], reason);
+  });
+
 test('an app that loses its session and does not come back is restarted', async () => {
   await using bench = await startBench({
     prepare: (installed) =>

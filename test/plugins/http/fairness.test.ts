@@ -5,13 +5,15 @@ import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
+import { type DoorAnswer, httpServer } from '@device-core/plugin-api/inside/services/http-server';
 import type { Operation } from '@device-core/plugin-api/services/operations';
-import { ISOLATION_VARIABLE, leakCheck } from '@device-core/plugin-api/testing';
+import { ISOLATION_VARIABLE, leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Turns } from '../../../plugins/interface/http/turns.ts';
+import { SHARE, threadMs } from '../../../plugins/interface/shared/loop-share.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { runs } from '../../fixtures/runs.ts';
-import { startFront } from './front.ts';
+import { type AskOptions, FLASH, type Front, PLAIN, startFront } from './front.ts';
 
 after(leakCheck());
 
@@ -90,8 +92,81 @@ const chunked = (text: string) => {
 const textsIn = (answers: string) =>
   [...answers.matchAll(/"text":("(?:[^"\\]|\\.)*")/g)].map(([, text]) => JSON.parse(text!));
 
+/** A row that takes so many milliseconds of the processor. */
+const DEAR: Operation<{ readonly ms: number }, unknown> = {
+  name: 'test.dear',
+  summary: 'dear',
+  anonymous: true,
+  params: { type: 'object', properties: { ms: { type: 'integer' }, pad: { type: 'string' } } },
+  result: { type: 'object' },
+  rest: { method: 'POST', path: '/dear' },
+  errors: [],
+  run: async ({ ms }) => {
+    for (const end = threadMs() + ms; threadMs() < end; );
+    return {};
+  },
+};
+/** Characters of a body that comes after its head. */
+const LONG = 200_000;
+
 /** It counts turns of the event loop in which the plugin runs, and that is this one only inline. */
 const skip = process.env[ISOLATION_VARIABLE] ? 'another thread has another event loop' : false;
+
+describe('a share of the event loop over REST', { skip }, () => {
+  type Ask = Pick<AskOptions, 'token' | 'unix'>;
+  const CALLERS: readonly (readonly [title: string, ask: (front: Front) => Promise<Ask>, pad?: number])[] = [
+    ['an app by its token', async ({ identity }) => ({ token: await identity.issue(FLASH) })],
+    ['an app with long bodies', async ({ identity }) => ({ token: await identity.issue(FLASH) }), LONG],
+    ['the operator at the socket', async () => ({ unix: true })],
+    ['a caller without a name', async () => ({})],
+    [
+      'a page of the operator',
+      async ({ sessions }) => {
+        const { code } = await sessions.invite('operator');
+        return { token: (await sessions.open(code, 'Browser')).token };
+      },
+    ],
+  ];
+  for (const [title, askOf, pad = 0] of CALLERS)
+    it(`makes ${title} wait that took more, on every connection, and no one else`, async () => {
+      const clock = new VirtualClock();
+      await using front = await startFront([DEAR] as never, {}, clock);
+      const own = await askOf(front);
+      const other = { token: await front.identity.issue(PLAIN) };
+      const ask = (by: Ask, ms: number) => front.ask('/dear', { ...by, body: { ms, pad: 'x'.repeat(pad) } });
+      await ask(own, SHARE.savedMs + 60);
+      let isAnswered = false;
+      const again = ask(own, 0).then(({ status }) => {
+        isAnswered = true;
+        return status;
+      });
+      for (let n = 0; n < 3; n++) assert.equal((await ask(other, 0)).status, 200);
+      assert.equal(isAnswered, false, 'a request came before its caller had paid');
+      await clock.advance(SHARE.owedMs / SHARE.perMs);
+      assert.equal(await again, 200);
+    });
+
+  it('makes a client of a door wait that took more, and no other client', async () => {
+    const clock = new VirtualClock();
+    await using front = await startFront([], {}, clock);
+    using _door = front.host.service(httpServer).door('/own', async ({ turn, token, body }): Promise<DoorAnswer> => {
+      await turn(token!);
+      await DEAR.run(body as never, undefined as never);
+      return { status: 200, json: {} };
+    });
+    const ask = (token: string, ms: number) => front.ask('/own', { token, body: { ms } });
+    await eventually(async () => (await ask('a', 0)).status === 200, 'the door');
+    await ask('a', SHARE.savedMs + 60);
+    let isAnswered = false;
+    const again = ask('a', 0).then(() => {
+      isAnswered = true;
+    });
+    for (let n = 0; n < 3; n++) await ask('b', 0);
+    assert.equal(isAnswered, false);
+    await clock.advance(SHARE.owedMs / SHARE.perMs);
+    await again;
+  });
+});
 
 describe('fairness of the REST front end', { skip }, () => {
   const floods: readonly (readonly [what: string, request: string, ahead: number])[] = [
@@ -195,6 +270,28 @@ describe('fairness of the REST front end', { skip }, () => {
     const made = bigs();
     await front.ask('/small', { unix: true });
     assert.equal(bigs(), made, 'work of clients that went goes on');
+  });
+
+  it('serves callers in turns, however many connections one of them has', async () => {
+    const served: string[] = [];
+    const callers = new Map<unknown, object>();
+    const turns = new Turns(
+      ({ url }, response) => {
+        served.push(url!);
+        response.emit('close');
+      },
+      (socket) => callers.get(socket),
+    );
+    const ask = (name: string, caller: object) => {
+      const socket = Object.assign(new EventEmitter(), { pause: () => socket, resume: () => socket });
+      callers.set(socket, caller);
+      turns.take({ socket, url: name } as never, new EventEmitter() as never);
+    };
+    const [flood, modest] = [{}, {}];
+    for (let n = 0; n < 200; n++) ask('flood', flood);
+    ask('modest', modest);
+    while (served.length < 201) await new Promise(setImmediate);
+    assert.ok(served.indexOf('modest') <= 6, `${served.indexOf('modest')} of 200 requests of another came first`);
   });
 
   it('cuts the connection with the most requests where too many wait', () => {

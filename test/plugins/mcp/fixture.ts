@@ -118,6 +118,7 @@ export class Bench implements AsyncDisposable {
       body,
       signal: new AbortController().signal,
       caller: async () => as,
+      turn: async () => undefined,
       ...given,
     };
     const { status, headers, json } = await this.#door!(request);

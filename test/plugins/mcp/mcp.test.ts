@@ -306,6 +306,7 @@ describe('messages', () => {
           body: undefined,
           signal: new AbortController().signal,
           caller: async () => OPERATOR,
+          turn: async () => undefined,
         })
       ).status,
       405,
@@ -390,6 +391,32 @@ describe('messages', () => {
     assert.equal((await read('device://info')).sku.id, 'test');
   });
 
+  it('about sensors are refused to a bearer that names none of them, and are not listed for it', async () => {
+    await using bench = await Bench.start();
+    const open = await bench.add('reader', { apps: [AGENDA], sensors: ['climate'] });
+    const CLIMATE = 'device://sensors/climate';
+    const denied = (client: string, sensor: string) =>
+      `client ${client} does not hold sensors.${sensor}; grant it with "devicectl mcp add NAME --sensors ${sensor}"`;
+    const ROWS: readonly [name: string, token: string, uri: string, refusal: string | undefined][] = [
+      ['no limit', await bench.add('all'), CLIMATE, denied('all', 'climate')],
+      ['apps alone', await bench.add('few', { apps: [AGENDA] }), CLIMATE, denied('few', 'climate')],
+      ['another sensor', await bench.add('door', { sensors: ['door'] }), CLIMATE, denied('door', 'climate')],
+      ['a sensor that there is not', open, 'device://sensors/none', denied('reader', 'none')],
+      ['its sensor', open, CLIMATE, undefined],
+      ['the device', await bench.add('any'), 'device://info', undefined],
+    ];
+    for (const [title, token, uri, refusal] of ROWS) {
+      const { json } = await bench.post({ ...list, method: 'resources/read', params: { uri } }, { token });
+      assert.equal(json.error?.message, refusal, title);
+      assert.equal(json.error?.data.code, refusal && 'CAPABILITY_DENIED', title);
+      const listed = (await bench.post({ ...list, method: 'resources/list' }, { token })).json.result.resources;
+      const isListed = listed.some((one: { readonly uri: string }) => one.uri === CLIMATE);
+      assert.equal(isListed, token === open, title);
+    }
+    const { clients } = await bench.run('mcp.list');
+    assert.deepEqual(clients[0].sensors, ['climate']);
+  });
+
   it('on a stream tell when the list of tools changed, to those who asked', async () => {
     await using bench = await Bench.start();
     const over = new AbortController();
@@ -401,6 +428,7 @@ describe('messages', () => {
         body,
         signal: over.signal,
         caller: async () => OPERATOR,
+        turn: async () => undefined,
       };
       return (await bench.answer(request)).events![Symbol.asyncIterator]();
     };

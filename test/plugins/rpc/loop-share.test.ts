@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { leakCheck } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
-import { ReadingTurns } from '../../../plugins/interface/rpc/reading-turns.ts';
 import { MAX_JSON_VALUES, tooManyValues } from '../../../plugins/interface/shared/json-values.ts';
 import { LoopShare, SHARE } from '../../../plugins/interface/shared/loop-share.ts';
+import { LoopTurns } from '../../../plugins/interface/shared/loop-turns.ts';
 import { runs } from '../../fixtures/runs.ts';
 
 after(leakCheck());
@@ -70,7 +70,7 @@ describe('a share of the event loop', () => {
 describe('turns of reading', () => {
   it('charge an app with the promises that follow from what it sent', async () => {
     let spent = 0;
-    const turns = new ReadingTurns({ monotonic: () => 0, after: assert.fail, spent: () => spent });
+    const turns = new LoopTurns({ monotonic: () => 0, after: assert.fail, spent: () => spent });
     const share = turns.share('app');
     let owes = 0;
     const read = () => {
@@ -96,7 +96,7 @@ describe('turns of reading', () => {
     let now = 0;
     const waits: (() => void)[] = [];
     const after = (_ms: number, fn: () => void) => waits.push(fn);
-    const turns = new ReadingTurns({ monotonic: () => now, after, spent: () => spent });
+    const turns = new LoopTurns({ monotonic: () => now, after, spent: () => spent });
     const heard: string[] = [];
     const hear = (name: string, ms: number) => (): number => {
       heard.push(name);
