@@ -4,10 +4,10 @@ import { it } from 'node:test';
 import { CoreError } from '@device-core/plugin-api';
 import type { Surface } from '@device-core/plugin-api/services/renderer';
 import fc from 'fast-check';
-import { EMPTY_TREE, patched } from '../../plugins/display/render-skia/tree.ts';
+import { EMPTY_TREE, patched } from '../../plugins/display/shared/tree.ts';
 import { Glass, SURROUNDINGS } from '../fixtures/glass.ts';
 import { pixelsOf } from '../fixtures/pictures.ts';
-import { patchOf, type Skills, type Step, steps, surface } from '../fixtures/random-scene.ts';
+import { patchOf, type Step, steps, surface } from '../fixtures/random-scene.ts';
 import { runs } from '../fixtures/runs.ts';
 import { type RendererUnderTest, Stage } from './renderer.ts';
 
@@ -20,11 +20,11 @@ const SCENES = 100;
 const MOST_TIMERS = 6;
 
 /** Declares the test; call it inside a `describe`. */
-export function incrementalIsFull(make: () => Promise<RendererUnderTest>, skills: Skills): void {
+export function incrementalIsFull(make: () => Promise<RendererUnderTest>): void {
   it('sends piece by piece what it paints as a whole, to a level in any channel', async () => {
-    const scenes = fc.array(surface(skills), { minLength: 1, maxLength: 3 });
+    const scenes = fc.array(surface, { minLength: 1, maxLength: 3 });
     await fc.assert(
-      fc.asyncProperty(scenes, steps(skills, STEPS), async (first, changes) => {
+      fc.asyncProperty(scenes, steps(STEPS), async (first, changes) => {
         await using made = await make();
         await walk(new Stage(made, new Glass(() => made.clock.monotonic(), 'xrgb8888', SIDE)), first, changes);
       }),

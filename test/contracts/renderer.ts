@@ -12,7 +12,7 @@ import {
 } from '@device-core/plugin-api/services/renderer';
 import type { VirtualClock } from '@device-core/plugin-api/testing';
 import { Glass, SURROUNDINGS, surfaceOf } from '../fixtures/glass.ts';
-import type { Skills } from '../fixtures/random-scene.ts';
+import { declareLooks, type LeftOut, LOOKS, type Look } from './renderer-looks.ts';
 
 export interface RendererUnderTest extends AsyncDisposable {
   readonly renderer: Renderer;
@@ -66,10 +66,10 @@ export class Stage {
   }
 }
 
-const box = (x: number, y: number, w: number, h: number, fill: string, more: object = {}): SceneNode =>
+export const box = (x: number, y: number, w: number, h: number, fill: string, more: object = {}): SceneNode =>
   ({ kind: 'rect', x, y, w, h, fill, ...more }) as SceneNode;
 
-async function code(work: Promise<unknown>): Promise<string> {
+export async function code(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -78,10 +78,12 @@ async function code(work: Promise<unknown>): Promise<string> {
   return error.code;
 }
 
-/** Declares the tests; call it inside a `describe`. */
-export function rendererContract(make: () => Promise<RendererUnderTest>, skills: Skills): void {
-  const test = (title: string, run: (stage: Stage) => Promise<void>, needs = true) =>
-    it(title, { skip: needs ? false : 'this renderer does without' }, async () => {
+/** Declares the tests; call it inside a `describe`. The list is the renderer's own. */
+export function rendererContract(make: () => Promise<RendererUnderTest>, leftOut: LeftOut): void {
+  const test = (title: string, run: (stage: Stage) => Promise<void>, look?: Look) => {
+    const instead = look && leftOut[look];
+    const skip = instead !== undefined && `it leaves out ${look}, and paints ${instead}`;
+    it(title, { skip }, async () => {
       await using made = await make();
       const stage = new Stage(made);
       const opened = await stage.open();
@@ -90,6 +92,12 @@ export function rendererContract(make: () => Promise<RendererUnderTest>, skills:
       await opened[Symbol.asyncDispose]();
       assert.equal(made.clock.pending, 0, 'timers after its end');
     });
+  };
+
+  it('leaves out looks that the suite knows, and no other', () => {
+    const unknown = Object.keys(leftOut).filter((name) => !(LOOKS as readonly string[]).includes(name));
+    assert.deepEqual(unknown, []);
+  });
 
   test('paints what it is shown, in frames that are counted from 1', async (stage) => {
     const frame = await stage.show([surfaceOf('a', [box(100, 200, 50, 60, '#ff0000')], { background: GROUND })]);
@@ -320,31 +328,39 @@ export function rendererContract(make: () => Promise<RendererUnderTest>, skills:
     return { ...made, scene: { ...made.scene, timelines } };
   };
 
-  test('moves what a timeline moves, and rests at its end', async (stage) => {
-    await stage.show([sliding([slide])]);
-    const frames = await stage.framesIn(2_000);
-    assert.ok(frames >= 20 && frames <= 31, `${frames} frames at 30 a second`);
-    assert.deepEqual([stage.glass.at(20, 20), stage.glass.at(399, 20), stage.glass.at(420, 20)], [BLUE, BLUE, RED]);
-    assert.equal(stage.clock.pending, 0);
-    assert.equal(await stage.framesIn(60_000), 0);
-    // One that began long ago is where it is: at its end.
-    await stage.show([{ ...sliding([{ ...slide, to: 200 }]), version: 2 }]);
-    assert.deepEqual([stage.glass.at(220, 20), stage.glass.at(420, 20)], [RED, BLUE]);
-  });
+  test(
+    'moves what a timeline moves, and rests at its end',
+    async (stage) => {
+      await stage.show([sliding([slide])]);
+      const frames = await stage.framesIn(2_000);
+      assert.ok(frames >= 20 && frames <= 31, `${frames} frames at 30 a second`);
+      assert.deepEqual([stage.glass.at(20, 20), stage.glass.at(399, 20), stage.glass.at(420, 20)], [BLUE, BLUE, RED]);
+      assert.equal(stage.clock.pending, 0);
+      assert.equal(await stage.framesIn(60_000), 0);
+      // One that began long ago is where it is: at its end.
+      await stage.show([{ ...sliding([{ ...slide, to: 200 }]), version: 2 }]);
+      assert.deepEqual([stage.glass.at(220, 20), stage.glass.at(420, 20)], [RED, BLUE]);
+    },
+    'motion',
+  );
 
-  test('keeps to the frames a second of the screen, and of a surface', async (stage) => {
-    const timelines = [{ ...slide, ms: 10_000, repeat: 0, alternate: true }];
-    await stage.show([sliding(timelines)], { fps: 15 });
-    const all = await stage.framesIn(4_000);
-    assert.ok(all >= 40 && all <= 62, `${all} frames in 4 s at 15`);
-    await stage.change({ place: [{ surface: 'a', fps: 5 }] });
-    const own = await stage.framesIn(4_000);
-    assert.ok(own >= 15 && own <= 21, `${own} frames in 4 s at 5`);
-  });
+  test(
+    'keeps to the frames a second of the screen, and of a surface',
+    async (stage) => {
+      const timelines = [{ ...slide, ms: 10_000, repeat: 0, alternate: true }];
+      await stage.show([sliding(timelines)], { fps: 15 });
+      const all = await stage.framesIn(4_000);
+      assert.ok(all >= 40 && all <= 62, `${all} frames in 4 s at 15`);
+      await stage.change({ place: [{ surface: 'a', fps: 5 }] });
+      const own = await stage.framesIn(4_000);
+      assert.ok(own >= 15 && own <= 21, `${own} frames in 4 s at 5`);
+    },
+    'motion',
+  );
 
   test('does nothing for what is hidden, or behind something that hides it', async (stage) => {
-    const timelines = [{ ...slide, repeat: 0 }];
-    const moving = { ...sliding(timelines), id: 'moving' };
+    // Long enough that a renderer which leaves motion out goes on by steps, too.
+    const moving = { ...sliding([{ ...slide, ms: 60_000 }]), id: 'moving' };
     const cover = surfaceOf('cover', [], { background: '#00ff00', layer: LAYERS.app });
     await stage.show([{ ...moving, hidden: true }]);
     await stage.clock.advance(2_000);
@@ -353,42 +369,50 @@ export function rendererContract(make: () => Promise<RendererUnderTest>, skills:
     await stage.clock.advance(2_000);
     assert.deepEqual([stage.clock.pending, await stage.framesIn(10_000)], [0, 0], 'covered');
     await stage.change({ remove: ['cover'] });
-    assert.ok((await stage.framesIn(1_000)) > 10);
+    assert.ok((await stage.framesIn(4_000)) >= 3);
     await stage.show([]);
   });
 
-  test('jumps where motion is reduced, but fades', async (stage) => {
-    const fade: Timeline = { node: 'n', property: 'opacity', from: 0, to: 1, ms: 1_000, ease: 'linear' };
-    const now = stage.clock.monotonic();
-    await stage.show([sliding([slide, fade], { since: now })], { reducedMotion: true });
-    const [first] = stage.glass.at(420, 20);
-    assert.ok(first < 128, 'it fades in where it ends');
-    const frames = await stage.framesIn(2_000);
-    assert.ok(frames >= 10, `${frames} frames of a fade`);
-    assert.deepEqual([stage.glass.at(20, 20), stage.glass.at(420, 20)], [BLUE, RED]);
-    assert.equal(stage.clock.pending, 0);
-  });
+  test(
+    'jumps where motion is reduced, but fades',
+    async (stage) => {
+      const fade: Timeline = { node: 'n', property: 'opacity', from: 0, to: 1, ms: 1_000, ease: 'linear' };
+      const now = stage.clock.monotonic();
+      await stage.show([sliding([slide, fade], { since: now })], { reducedMotion: true });
+      const [first] = stage.glass.at(420, 20);
+      assert.ok(first < 128, 'it fades in where it ends');
+      const frames = await stage.framesIn(2_000);
+      assert.ok(frames >= 10, `${frames} frames of a fade`);
+      assert.deepEqual([stage.glass.at(20, 20), stage.glass.at(420, 20)], [BLUE, RED]);
+      assert.equal(stage.clock.pending, 0);
+    },
+    'fades',
+  );
 
-  test('fades a surface in, out, and into another scene', async (stage) => {
-    const ground = surfaceOf('ground', [], { background: GROUND });
-    const top = (background: string, since: number) =>
-      surfaceOf('top', [], { background, layer: LAYERS.app, fadeMs: 400, since });
-    await stage.show([ground, top('#ff0000', 0)]);
-    await stage.clock.advance(100);
-    const [red, , blue] = stage.glass.at(5, 5);
-    assert.ok(red > 60 && red < 200 && blue > 60 && blue < 200, `${red} ${blue} in its middle`);
-    await stage.clock.advance(500);
-    assert.deepEqual([stage.glass.at(5, 5), stage.clock.pending <= 1], [RED, true]);
-    await stage.change({ set: [{ ...top('#00ff00', stage.clock.monotonic()), version: 2 }] }, 200);
-    const [before, after, through] = stage.glass.at(5, 5);
-    assert.ok(before > 60 && after > 60 && through < 20, `${before} ${after} ${through}: the ground is not seen`);
-    await stage.clock.advance(500);
-    assert.deepEqual(stage.glass.at(5, 5), GREEN);
-    await stage.change({ place: [{ surface: 'top', opacity: 0, fadeMs: 400 }] }, 1_000);
-    assert.deepEqual(stage.glass.at(5, 5), BLUE);
-    await stage.clock.advance(2_000);
-    assert.equal(stage.clock.pending, 0);
-  });
+  test(
+    'fades a surface in, out, and into another scene',
+    async (stage) => {
+      const ground = surfaceOf('ground', [], { background: GROUND });
+      const top = (background: string, since: number) =>
+        surfaceOf('top', [], { background, layer: LAYERS.app, fadeMs: 400, since });
+      await stage.show([ground, top('#ff0000', 0)]);
+      await stage.clock.advance(100);
+      const [red, , blue] = stage.glass.at(5, 5);
+      assert.ok(red > 60 && red < 200 && blue > 60 && blue < 200, `${red} ${blue} in its middle`);
+      await stage.clock.advance(500);
+      assert.deepEqual([stage.glass.at(5, 5), stage.clock.pending <= 1], [RED, true]);
+      await stage.change({ set: [{ ...top('#00ff00', stage.clock.monotonic()), version: 2 }] }, 200);
+      const [before, after, through] = stage.glass.at(5, 5);
+      assert.ok(before > 60 && after > 60 && through < 20, `${before} ${after} ${through}: the ground is not seen`);
+      await stage.clock.advance(500);
+      assert.deepEqual(stage.glass.at(5, 5), GREEN);
+      await stage.change({ place: [{ surface: 'top', opacity: 0, fadeMs: 400 }] }, 1_000);
+      assert.deepEqual(stage.glass.at(5, 5), BLUE);
+      await stage.clock.advance(2_000);
+      assert.equal(stage.clock.pending, 0);
+    },
+    'fades',
+  );
 
   test('paints anew when the theme changes, and dims where the panel cannot', async (stage) => {
     await stage.show([surfaceOf('a', [], { background: '@raised' })]);
@@ -423,30 +447,16 @@ export function rendererContract(make: () => Promise<RendererUnderTest>, skills:
     assert.ok(Math.abs(red - 128) < 4 && green === 0 && Math.abs(blue - 127) < 4, `${red} ${green} ${blue}`);
   });
 
-  test(
-    'runs a gradient over its box',
-    async (stage) => {
-      const across = { linear: 0, stops: [[0, '#000000'], [1, '#ffffff']] } as const; // biome-ignore format: stops
-      await stage.show([surfaceOf('a', [], { background: across })]);
-      const line = [4, 180, 360, 540, 715].map((x) => stage.glass.at(x, 300)[0]);
-      for (const [index, wanted] of [1, 64, 128, 191, 254].entries())
-        assert.ok(Math.abs(line[index]! - wanted) <= 4, line.join(' '));
-    },
-    skills.gradients,
-  );
+  test('paints paths and arcs', async (stage) => {
+    const triangle = { kind: 'path', w: 200, h: 200, view: [10, 10], d: 'M0 0L10 0L0 10Z', fill: '#ff0000' } as const;
+    const pie = { kind: 'ellipse', x: 300, y: 300, w: 200, h: 200, sweep: 90, fill: '#ff0000' } as const;
+    await stage.show([surfaceOf('a', [triangle, pie], { background: GROUND })]);
+    const seen = [[50, 50], [150, 150], [450, 350], [350, 350], [450, 450]] as const; // biome-ignore format: places
+    assert.deepEqual(
+      seen.map(([x, y]) => stage.glass.at(x, y)),
+      [RED, BLUE, RED, BLUE, BLUE],
+    );
+  });
 
-  test(
-    'paints paths and arcs',
-    async (stage) => {
-      const triangle = { kind: 'path', w: 200, h: 200, view: [10, 10], d: 'M0 0L10 0L0 10Z', fill: '#ff0000' } as const;
-      const pie = { kind: 'ellipse', x: 300, y: 300, w: 200, h: 200, sweep: 90, fill: '#ff0000' } as const;
-      await stage.show([surfaceOf('a', [triangle, pie], { background: GROUND })]);
-      const seen = [[50, 50], [150, 150], [450, 350], [350, 350], [450, 450]] as const; // biome-ignore format: places
-      assert.deepEqual(
-        seen.map(([x, y]) => stage.glass.at(x, y)),
-        [RED, BLUE, RED, BLUE, BLUE],
-      );
-    },
-    skills.paths,
-  );
+  declareLooks(test);
 }

@@ -11,6 +11,7 @@ import type {
   TextSize,
   TreePatch,
 } from '@device-core/plugin-api/services/renderer';
+import { EMPTY_TREE, patched } from '../shared/tree.ts';
 import { streamOf } from './build.ts';
 import type { FontFile } from './fonts.ts';
 import { Fonts } from './fonts.ts';
@@ -18,7 +19,6 @@ import { Images } from './images.ts';
 import { Screen } from './screen.ts';
 import { directionIn } from './shown.ts';
 import { Texts } from './text.ts';
-import { EMPTY_TREE, patched } from './tree.ts';
 
 export class SkiaRenderer implements Renderer {
   readonly #scope: Scope;

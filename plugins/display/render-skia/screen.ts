@@ -4,6 +4,7 @@ import type { Clock, Scope } from '@device-core/plugin-api';
 import { intersection, joinRects, PANEL_UNITS, type Rect, resolveColour } from '@device-core/plugin-api/scene';
 import type { PanelFrame } from '@device-core/plugin-api/services/panel';
 import type { AudioLevel, Opening, Surface } from '@device-core/plugin-api/services/renderer';
+import { EMPTY_TREE, type Tree } from '../shared/tree.ts';
 import { Actor } from './actor.ts';
 import { due, type Look } from './build.ts';
 import { type Canvas, type Context, canvasOf } from './canvas.ts';
@@ -15,7 +16,6 @@ import { bytesOf, convert } from './pixels.ts';
 import { Costs, cpuMs } from './report.ts';
 import { directionIn, Shown, stepOf } from './shown.ts';
 import type { Texts } from './text.ts';
-import { EMPTY_TREE, type Tree } from './tree.ts';
 
 const MOST_RECTS = 8;
 /** A panel that has not answered after this is taken for one that failed. */

@@ -1,126 +1,52 @@
-/** The tree as pixels: what changed since the last look is painted anew. */
+/** The tree as pixels. It is painted whole, and sent where it differs from the former picture. */
 
-import {
-  type CharacterNode,
-  type CharacterPicture,
-  characterNodes,
-  intersection,
-  joinRects,
-  Mouth,
-  type Rect,
-} from '@device-core/plugin-api/scene';
+import { intersection, joinRects, type Rect } from '@device-core/plugin-api/scene';
 import type { PixelFormat } from '@device-core/plugin-api/services/panel';
-import type { Surface, SurfaceCost, Surroundings } from '@device-core/plugin-api/services/renderer';
+import type { SurfaceCost } from '@device-core/plugin-api/services/renderer';
 import { Canvas } from './paint/canvas.ts';
 import { inkOf } from './paint/ink.ts';
-import { differences, type Look, lookOf, scaleOf } from './paint/look.ts';
-import { Painter } from './paint/painter.ts';
-import type { Texts } from './paint/text.ts';
-import { fading, opacityOf, type Tree } from './tree.ts';
+import { type Moment, Painter } from './paint/painter.ts';
 
-/** After the id of a surface: its former picture, while the new one fades in over it. */
-const FORMER = '\n';
-
-export interface Times {
-  /** Monotonic, and of the day. */
-  readonly now: number;
-  readonly wall: number;
-}
+/** Side of a square that is sent whole where one of its pixels is another. */
+const TILE = 8;
 
 export class Picture {
   readonly canvas: Canvas;
-  readonly mouth = new Mouth();
-  readonly #texts: Texts;
-  readonly #painter = new Painter();
-  #looks: readonly Look[] = [];
-  #surroundings: Surroundings | undefined;
+  /** Monotonic milliseconds at which it looks different by itself. */
+  next = Number.POSITIVE_INFINITY;
+  readonly #sent: Uint32Array;
+  #boxes: readonly (readonly [id: string, box: Rect])[] = [];
   #costs = new Map<string, SurfaceCost>();
 
-  constructor(size: { readonly width: number; readonly height: number }, texts: Texts) {
-    this.canvas = new Canvas(size.width, size.height);
-    this.#texts = texts;
+  constructor({ width, height }: { readonly width: number; readonly height: number }) {
+    this.canvas = new Canvas(width, height);
+    this.#sent = new Uint32Array(width * height);
   }
 
-  /** Monotonic milliseconds at which it looks different by itself. */
-  get next(): number {
-    return this.#looks.reduce((least, { next }) => Math.min(least, next), Number.POSITIVE_INFINITY);
+  paint(moment: Moment): void {
+    const { canvas } = this;
+    const painter = new Painter(canvas, moment);
+    const seen = moment.tree.surfaces.filter(({ hidden }) => !hidden);
+    const lowest = seen.findLastIndex((surface) => painter.covers(surface, canvas.whole));
+    const { theme } = moment.tree.surroundings;
+    if (lowest < 0) canvas.fillBox(0, 0, canvas.width, canvas.height, inkOf(theme, '@background'));
+    const painted = seen.slice(Math.max(0, lowest));
+    for (const surface of painted) {
+      const began = performance.now();
+      painter.paint(surface);
+      this.#spend(surface.id, performance.now() - began, 0);
+    }
+    this.#boxes = painted.map((surface) => [surface.id, painter.boxOf(surface)]);
+    this.next = painter.next;
   }
 
-  /** Looks at the tree, and answers where the picture is not what it should be; all of it where `whole`. Nothing is painted yet. */
-  look(tree: Tree, { now, wall }: Times, whole: boolean): readonly Rect[] {
-    const { surroundings } = tree;
-    const before = new Map(this.#looks.map((one) => [one.id, one]));
-    const anew = whole || surroundings !== this.#surroundings;
-    this.#surroundings = surroundings;
-    const scale = scaleOf(this.canvas);
-    const character = (node: CharacterNode, w: number, h: number) => this.#character(tree, node, { now, w, h });
-    const moment = { now, wall, surroundings, scale, texts: this.#texts, character };
-    const seen = tree.surfaces.flatMap((standing) => {
-      const { surface, fade } = standing;
-      if (surface.hidden) return [];
-      const lookAt = (one: Surface, opacity: number, at: number): Look => {
-        const began = performance.now();
-        const former = anew ? undefined : before.get(one.id);
-        const look = lookOf(one, former, { ...moment, now: at }, Math.round(opacity * 255) / 255);
-        this.#spend(look.id, performance.now() - began, 0);
-        return look;
-      };
-      const look = lookAt(surface, opacityOf(standing, now), now);
-      if (!fade || !fading(standing, now)) return [look];
-      const next = Math.min(look.next, now + 1_000 / surroundings.fps);
-      if (!fade.former) return [{ ...look, next }];
-      // It stands still while it goes.
-      const former = lookAt({ ...fade.former, id: surface.id + FORMER }, fade.former.opacity ?? 1, fade.began);
-      return [
-        { ...former, next: Number.POSITIVE_INFINITY },
-        { ...look, next },
-      ];
-    });
-    const size = this.canvas.whole;
-    const looks = seen.map((look, index): Look => {
-      const area = intersection(look.bounds, size);
-      const covered = seen.slice(index + 1).some((above) => this.#covers(above, area));
-      return covered ? { ...look, covered, next: Number.POSITIVE_INFINITY } : look;
-    });
-    const changed = anew ? [this.canvas.whole] : changes(this.#looks, looks);
-    this.#looks = looks;
-    return joinRects(changed.map((rect) => intersection(rect, this.canvas.whole)));
-  }
-
-  paint(rects: readonly Rect[]): void {
-    for (const rect of rects) this.canvas.within(rect, () => this.#paintAll(this.canvas, this.#looks));
-    for (const { id, bounds } of this.#looks)
-      if (rects.some((rect) => intersection(rect, bounds).w > 0)) this.#spend(id, 0, 1);
-  }
-
-  #character(
-    { figure, pose, surroundings }: Tree,
-    { state, expression }: CharacterNode,
-    { now, w, h }: { readonly now: number; readonly w: number; readonly h: number },
-  ): CharacterPicture {
-    if (!figure) return { nodes: [] };
-    const { shape, next } = this.mouth.at(now);
-    const { reducedMotion } = surroundings;
-    const own = { state: state ?? pose.state, expression: expression ?? pose.expression, mouth: shape };
-    const { nodes, next: moves = Number.POSITIVE_INFINITY } = characterNodes(figure, {
-      ...pose,
-      ...own,
-      at: now,
-      w,
-      h,
-      reducedMotion,
-    });
-    const soon = Math.min(moves, own.state === 'speaking' ? (next ?? moves) : moves);
-    return soon === Number.POSITIVE_INFINITY ? { nodes } : { nodes, next: soon };
-  }
-
-  /** One surface alone on its ground. */
-  alone(surface: string): Canvas | undefined {
-    const look = this.#looks.find(({ id }) => id === surface);
-    if (!look) return undefined;
-    const canvas = new Canvas(this.canvas.width, this.canvas.height);
-    this.#paintAll(canvas, [{ ...look, opacity: 1 }]);
-    return canvas;
+  /** Areas that differ from what was taken before; from now on they are what the panel has. */
+  take(whole: boolean): readonly Rect[] {
+    const { canvas } = this;
+    const rects = whole ? [canvas.whole] : joinRects(differences(canvas, this.#sent));
+    if (rects.length > 0) this.#sent.set(canvas.pixels);
+    for (const [id, box] of this.#boxes) if (rects.some((rect) => intersection(rect, box).w > 0)) this.#spend(id, 0, 1);
+    return rects;
   }
 
   costs(): readonly SurfaceCost[] {
@@ -129,71 +55,60 @@ export class Picture {
     return costs;
   }
 
-  #paintAll(canvas: Canvas, looks: readonly Look[]): void {
-    const { theme, plain } = this.#surroundings!;
-    const palette = { theme, plain, texts: this.#texts };
-    // Surfaces below an opaque one that fills the clip are not seen.
-    const lowest = looks.findLastIndex((look) => this.#covers(look, canvas.clip));
-    if (lowest < 0) {
-      const { x, y, w, h } = canvas.clip;
-      canvas.fillBox(x, y, w, h, inkOf(theme, '@background', { w, h }, [1, 0, 0, 1, 0, 0]));
-    }
-    for (const look of looks.slice(Math.max(0, lowest))) {
-      const began = performance.now();
-      this.#painter.paint(canvas, look, palette);
-      this.#spend(look.id, performance.now() - began, 0);
-    }
-  }
-
-  #covers({ box, opacity, scene }: Look, { x, y, w, h }: Rect): boolean {
-    if (opacity < 1 || box.x > x || box.y > y || box.x + box.w < x + w || box.y + box.h < y + h) return false;
-    const ink = inkOf(this.#surroundings!.theme, scene.background ?? '@surface', box, [1, 0, 0, 1, 0, 0]);
-    return ink.kind === 'solid' ? ink.alpha === 255 : ink.alpha.every((alpha) => alpha === 255);
-  }
-
-  #spend(look: string, ms: number, frames: number): void {
-    const [surface = look] = look.split(FORMER);
-    const { cpuMs = 0, frames: many = 0 } = this.#costs.get(surface) ?? {};
-    this.#costs.set(surface, { surface, cpuMs: cpuMs + ms, frames: many + frames });
+  #spend(surface: string, ms: number, more: number): void {
+    const { cpuMs, frames } = this.#costs.get(surface) ?? { cpuMs: 0, frames: 0 };
+    this.#costs.set(surface, { surface, cpuMs: cpuMs + ms, frames: frames + more });
   }
 }
 
-function changes(before: readonly Look[], after: readonly Look[]): readonly Rect[] {
-  const were = new Map(before.map((look, index) => [look.id, { look, index }]));
-  const changed: Rect[] = [];
-  let order = -1;
-  for (const look of after) {
-    const former = were.get(look.id);
-    were.delete(look.id);
-    // A covered surface needs no paint; the one above it was painted when it came.
-    if (look.covered) continue;
-    if (!former || former.look.covered) changed.push(look.bounds);
-    else {
-      changed.push(...differences(former.look, look));
-      if (former.index < order) changed.push(look.bounds);
-      order = Math.max(order, former.index);
+/** Runs of tiles with a pixel that is another. */
+function differences({ width, height, pixels }: Canvas, before: Uint32Array): readonly Rect[] {
+  const rects: Rect[] = [];
+  const columns = Math.ceil(width / TILE);
+  for (let top = 0; top < height; top += TILE) {
+    const changed = new Uint8Array(columns);
+    const end = Math.min(height, top + TILE);
+    for (let row = top; row < end; row++) {
+      const [from, to] = [row * width, (row + 1) * width];
+      if (Buffer.compare(bytesOf(pixels, from, to), bytesOf(before, from, to)) === 0) continue;
+      for (let at = from; at < to; at++) if (pixels[at] !== before[at]) changed[Math.floor((at - from) / TILE)] = 1;
+    }
+    for (let first = changed.indexOf(1); first >= 0; ) {
+      const stop = changed.indexOf(0, first);
+      const last = stop < 0 ? columns : stop;
+      const x = first * TILE;
+      rects.push({ x, y: top, w: Math.min(width, last * TILE) - x, h: end - top });
+      first = changed.indexOf(1, last);
     }
   }
-  for (const { look } of were.values()) if (!look.covered) changed.push(look.bounds);
-  return changed;
+  return stacked(rects);
 }
 
-/** Rows of the rectangles in the format of a panel; 16 bits with ordered dither, so that gradients have no bands. */
+const bytesOf = (pixels: Uint32Array, from: number, to: number): Uint8Array =>
+  new Uint8Array(pixels.buffer, from * 4, (to - from) * 4);
+
+/** Runs of the same width below each other as one. */
+function stacked(runs: readonly Rect[]): readonly Rect[] {
+  const rects = new Map<string, Rect>();
+  for (const run of runs) {
+    const above = rects.get(`${run.x} ${run.w} ${run.y}`);
+    if (above) rects.delete(`${run.x} ${run.w} ${run.y}`);
+    const rect = above ? { ...run, y: above.y, h: above.h + run.h } : run;
+    rects.set(`${run.x} ${run.w} ${rect.y + rect.h}`, rect);
+  }
+  return [...rects.values()];
+}
+
+/** Rows of the rectangles in the format of a panel. */
 export function pixelsOf(canvas: Canvas, rects: readonly Rect[], format: PixelFormat, light: number): Uint8Array {
   const count = rects.reduce((sum, { w, h }) => sum + w * h, 0);
   const out = format === 'rgb565' ? new Uint16Array(count) : new Uint32Array(count);
   let to = 0;
   for (const { x, y, w, h } of rects)
     for (let row = y; row < y + h; row++) {
-      const from = row * canvas.width + x;
-      const line = canvas.pixels.subarray(from, from + w);
-      if (format === 'xrgb8888') out.set(line, to);
-      const dimmed = light < 1 ? out.subarray(to, to + w) : undefined;
-      if (format === 'rgb565') dithered(line, out.subarray(to, to + w) as Uint16Array, { x, y: row }, light);
-      else
-        dimmed?.forEach((value, at) => {
-          dimmed[at] = dim(value, light);
-        });
+      const line = canvas.pixels.subarray(row * canvas.width + x, row * canvas.width + x + w);
+      out.set(light < 1 ? line.map((value) => dim(value, light)) : line, to);
+      if (format === 'rgb565') for (let at = 0; at < w; at++) out[to + at] = shortened(dim(line[at]!, light));
       to += w;
     }
   return new Uint8Array(out.buffer);
@@ -204,21 +119,7 @@ const dim = (value: number, light: number): number =>
   (Math.round(((value >> 8) & 255) * light) << 8) |
   Math.round((value & 255) * light);
 
-const BAYER = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
-
-function dithered(
-  from: Uint32Array,
-  to: Uint16Array,
-  { x, y }: { readonly x: number; readonly y: number },
-  light: number,
-): void {
-  for (let at = 0; at < from.length; at++) {
-    const value = light < 1 ? dim(from[at]!, light) : from[at]!;
-    // Sixteenths of what the panel can tell apart; pure values stay as they are.
-    const more = BAYER[((y & 3) << 2) | ((x + at) & 3)]!;
-    const red = ((((value >> 16) & 255) * 31 * 16) / 255 + more) >> 4;
-    const green = ((((value >> 8) & 255) * 63 * 16) / 255 + more) >> 4;
-    const blue = (((value & 255) * 31 * 16) / 255 + more) >> 4;
-    to[at] = (red << 11) | (green << 5) | blue;
-  }
-}
+const shortened = (value: number): number =>
+  (Math.round(((value >> 16) * 31) / 255) << 11) |
+  (Math.round((((value >> 8) & 255) * 63) / 255) << 5) |
+  Math.round(((value & 255) * 31) / 255);

@@ -1,8 +1,7 @@
 import { type Clock, CoreError, type Logger, reasonOf } from '@device-core/plugin-api';
 import { encodePng } from '@device-core/plugin-api/pixels';
-import { imageSize, joinRects, type Rect } from '@device-core/plugin-api/scene';
+import { imageSize } from '@device-core/plugin-api/scene';
 import {
-  type AudioLevel,
   type Opening,
   PLAIN_SURROUNDINGS,
   type Renderer,
@@ -11,10 +10,12 @@ import {
   type TextSize,
   type TreePatch,
 } from '@device-core/plugin-api/services/renderer';
+import { EMPTY_TREE, patched, type Tree } from '../shared/tree.ts';
 import type { Canvas } from './paint/canvas.ts';
+import type { Moment } from './paint/painter.ts';
 import { styleOf, Texts } from './paint/text.ts';
 import { Picture, pixelsOf } from './picture.ts';
-import { EMPTY, patched, type Tree } from './tree.ts';
+import { type Bitmap, decodePng } from './png.ts';
 
 const REPORT_MS = 1_000;
 /** A panel that does not answer for so long is asked again, with a whole frame. */
@@ -32,7 +33,7 @@ interface Open {
 
 /**
  * Paints in the thread of the Core, without a package: a few milliseconds for a whole screen, and at most `fps` frames
- * a second. It shows shapes, text and gradients; images, sprites and streams have their place and their label.
+ * a second. It shows boxes, text, icons and images; `left-out.ts` names what it does without.
  */
 export class SoftRenderer implements Renderer {
   readonly #clock: Clock;
@@ -40,12 +41,12 @@ export class SoftRenderer implements Renderer {
   readonly #fps: number;
   readonly #texts = new Texts();
   #open: Open | undefined;
-  #tree: Tree = EMPTY;
+  readonly #images = new Map<string, Bitmap>();
+  #tree: Tree = EMPTY_TREE;
   #timer: Disposable | undefined;
   #flight: Promise<void> | undefined;
   #reportTimer: Disposable | undefined;
   #whole = true;
-  #owed: readonly Rect[] = [];
   #paused = false;
   #presenting = false;
   #due = false;
@@ -62,7 +63,7 @@ export class SoftRenderer implements Renderer {
 
   async open(opening: Opening): Promise<AsyncDisposable> {
     await this.close();
-    const open = { opening, picture: new Picture(opening.panel, this.#texts) };
+    const open = { opening, picture: new Picture(opening.panel) };
     this.#open = open;
     this.#report = { since: this.#clock.monotonic(), frames: 0, pixels: 0, cpuMs: 0 };
     return { [Symbol.asyncDispose]: () => (this.#open === open ? this.close() : Promise.resolve()) };
@@ -73,9 +74,8 @@ export class SoftRenderer implements Renderer {
     this.#reportTimer?.[Symbol.dispose]();
     this.#reportTimer = undefined;
     this.#open = undefined;
-    this.#tree = EMPTY;
+    this.#tree = EMPTY_TREE;
     this.#whole = true;
-    this.#owed = [];
     this.#paused = false;
     this.#presenting = false;
     this.#due = false;
@@ -88,9 +88,10 @@ export class SoftRenderer implements Renderer {
 
   async apply(patch: TreePatch): Promise<{ readonly frame: number }> {
     this.#opened();
-    const next = patched(this.#tree, patch, this.#clock.monotonic());
+    const next = patched(this.#tree, patch);
     const { surroundings } = next;
     const fps = Math.min(surroundings.fps, this.#fps);
+    if (surroundings.light !== this.#tree.surroundings.light) this.#whole = true;
     const same = surroundings.fps === fps;
     this.#tree = same ? next : { ...next, surroundings: { ...surroundings, fps } };
     this.#wake();
@@ -111,36 +112,42 @@ export class SoftRenderer implements Renderer {
     });
   }
 
-  /** Its place is shown, not its pixels. */
   async image(name: string, bytes: Uint8Array): Promise<{ readonly width: number; readonly height: number }> {
+    const bitmap = await decodePng(bytes, name);
+    if (bitmap) this.#images.set(name, bitmap);
+    else this.#images.delete(name);
+    if (this.#open) this.#wake();
     const { width, height } = imageSize(bytes, name);
     return { width, height };
   }
 
-  async dropImages(): Promise<void> {
-    // None were kept.
+  async dropImages(names: readonly string[]): Promise<void> {
+    for (const name of names) this.#images.delete(name);
+    if (this.#open) this.#wake();
   }
 
   async video(): Promise<void> {
     this.#opened();
   }
 
-  async levels(levels: readonly AudioLevel[]): Promise<void> {
-    this.#opened().picture.mouth.take(levels);
-    if (this.#tree.figure) this.#wake();
+  async levels(): Promise<void> {
+    this.#opened();
   }
 
   async snapshot({ surface }: { readonly surface?: string } = {}): Promise<Uint8Array> {
-    const { picture } = this.#opened();
-    const rects = this.#look();
-    picture.paint(rects);
-    // The panel gets it with its next frame.
-    this.#owed = rects;
-    if (rects.length > 0) this.#wake();
-    const canvas = surface === undefined ? picture.canvas : picture.alone(surface);
-    if (!canvas)
+    const { picture, opening } = this.#opened();
+    if (surface === undefined) {
+      // The panel gets it with its next frame.
+      picture.paint(this.#moment());
+      this.#wake();
+      return pngOf(picture.canvas);
+    }
+    const only = this.#tree.surfaces.filter(({ id }) => id === surface);
+    if (only.length === 0)
       throw new CoreError('UNAVAILABLE', { what: `the surface ${surface}`, reason: 'it is not on the screen' });
-    return pngOf(canvas);
+    const alone = new Picture(opening.panel);
+    alone.paint({ ...this.#moment(), tree: { ...this.#tree, surfaces: only.map((one) => ({ ...one, opacity: 1 })) } });
+    return pngOf(alone.canvas);
   }
 
   async pause(paused: boolean): Promise<void> {
@@ -157,15 +164,9 @@ export class SoftRenderer implements Renderer {
     throw new CoreError('UNAVAILABLE', { what: 'the soft renderer', reason: 'it is not open' });
   }
 
-  /** Areas of the panel that are out of date. */
-  #look(): readonly Rect[] {
-    const times = { now: this.#clock.monotonic(), wall: this.#clock.now() };
-    const whole = this.#whole;
-    const owed = this.#owed;
-    this.#whole = false;
-    this.#owed = [];
-    const changed = this.#opened().picture.look(this.#tree, times, whole);
-    return owed.length === 0 ? changed : joinRects([...owed, ...changed]);
+  #moment(): Moment {
+    const [now, wall] = [this.#clock.monotonic(), this.#clock.now()];
+    return { tree: this.#tree, now, wall, texts: this.#texts, images: this.#images };
   }
 
   /** A frame as soon as the rate allows: changes of the same turn share it. */
@@ -193,15 +194,16 @@ export class SoftRenderer implements Renderer {
     if (!open || this.#paused || this.#presenting) return;
     this.#due = false;
     const began = performance.now();
-    const rects = this.#look();
+    open.picture.paint(this.#moment());
+    const rects = open.picture.take(this.#whole);
+    this.#whole = false;
+    this.#painted = this.#clock.monotonic();
     if (rects.length === 0) {
       this.#next(open);
       return;
     }
-    open.picture.paint(rects);
     const { panel } = open.opening;
     const pixels = pixelsOf(open.picture.canvas, rects, panel.format, this.#tree.surroundings.light);
-    this.#painted = this.#clock.monotonic();
     const { since, frames, pixels: many, cpuMs } = this.#report;
     const area = rects.reduce((sum, { w, h }) => sum + w * h, 0);
     this.#report = { since, frames: frames + 1, pixels: many + area, cpuMs: cpuMs + performance.now() - began };

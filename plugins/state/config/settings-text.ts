@@ -37,21 +37,25 @@ export class SettingsText {
   readonly #tail: string;
   readonly #slots = new Set<Slot>();
   readonly #places = new Map<string, Slot>();
-  readonly #byName = new Map<string, Slot>();
   /** Number of keys with each beginning. */
   readonly #beginnings = new Map<string, number>();
+  /** There is no file yet. */
+  #blank: boolean;
   readonly #changes: { readonly slot: Slot; readonly former: Piece | undefined }[] = [];
   #bytes: number;
 
   constructor(path: string, text: string, document: ConfigDocument) {
     this.#path = path;
+    this.#blank = text === '';
     const layout = document.parts(text);
     const cut = layout?.parts ?? [];
     const empty = !layout && [...document.keys()].length === 0;
     this.#header = empty ? commentsOf(text) : text.slice(0, cut[0]?.start ?? 0);
     this.#tail = layout ? ended(text.slice(layout.end)) : '';
     this.#bytes = Buffer.byteLength(this.#header) + Buffer.byteLength(this.#tail);
-    for (const [index, { name, keys, before, start }] of cut.entries()) {
+    for (const [index, { name: written, keys, before, start }] of cut.entries()) {
+      // The same string as in the keys: a file has up to thousands of them.
+      const name = keys.find((key) => key === written) ?? written;
       const body = ended(text.slice(start, cut[index + 1]?.before ?? layout?.end));
       this.#add({ name, before: index === 0 ? '' : text.slice(before, start), body, keys, plain: false });
     }
@@ -61,8 +65,23 @@ export class SettingsText {
   }
 
   toString(): string {
+    return this.#joined(({ piece }) => piece);
+  }
+
+  /** The text without the changes since the last settle(); '' where there was none. */
+  settled(): string {
+    if (this.#blank) return '';
+    const formers = new Map<Slot, Piece | undefined>();
+    for (const { slot, former } of this.#changes) if (!formers.has(slot)) formers.set(slot, former);
+    return this.#joined((slot) => (formers.has(slot) ? formers.get(slot) : slot.piece));
+  }
+
+  #joined(pieceOf: (slot: Slot) => Piece | undefined): string {
     const parts = [this.#header];
-    for (const { piece } of this.#slots) if (piece) parts.push(piece.before, piece.body);
+    for (const slot of this.#slots) {
+      const piece = pieceOf(slot);
+      if (piece) parts.push(piece.before, piece.body);
+    }
     if (parts.length === 1) parts.push('{}\n');
     parts.push(this.#tail);
     return parts.join('');
@@ -88,7 +107,8 @@ export class SettingsText {
     if (!known && count >= maxKeys) fail(`its scope holds ${count} keys already, the most allowed`);
     // A pair without a value holds the place of its key, and a file that cannot be cut that of all.
     const [first] = this.#slots;
-    const slot = known ?? this.#byName.get(key) ?? (first?.piece && first.piece.name === undefined ? first : undefined);
+    const whole = first?.piece && first.piece.name === undefined ? first : undefined;
+    const slot = known ?? this.#slots.values().find(({ piece }) => piece?.name === key) ?? whole;
     const piece = written(slot?.piece, key, value, this.#path) ?? fail('it cannot be written as YAML without loss');
     const bytes = this.#bytes + sizeOf(piece) - sizeOf(slot?.piece);
     if (bytes > maxBytes) fail(`its scope would have ${bytes} bytes, at most ${maxBytes} are allowed`);
@@ -98,11 +118,14 @@ export class SettingsText {
 
   /** Makes the changes since the last settle() undone. */
   takeBack(): void {
+    const blank = this.#blank;
     for (const { slot, former } of this.#changes.reverse()) this.#put(slot, former);
     this.settle();
+    this.#blank = blank;
   }
 
   settle(): void {
+    if (this.#changes.length > 0) this.#blank = false;
     for (const { slot } of this.#changes) if (!slot.piece) this.#slots.delete(slot);
     this.#changes.length = 0;
   }
@@ -121,13 +144,11 @@ export class SettingsText {
   #put(slot: Slot, piece: Piece | undefined): void {
     const former = slot.piece;
     this.#bytes += sizeOf(piece) - sizeOf(former);
-    if (former?.name !== undefined) this.#byName.delete(former.name);
     for (const key of former?.keys ?? []) {
       this.#places.delete(key);
       for (const beginning of beginningsOf(key)) this.#count(beginning, -1);
     }
     slot.piece = piece;
-    if (piece?.name !== undefined) this.#byName.set(piece.name, slot);
     for (const key of piece?.keys ?? []) {
       this.#places.set(key, slot);
       for (const beginning of beginningsOf(key)) this.#count(beginning, 1);

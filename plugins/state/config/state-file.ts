@@ -75,13 +75,13 @@ export class StateFile {
   #authors = new Map<string, KeyMetadata>();
   /** Highest revision ever given out in this file, unset keys included. */
   #revision = 0;
-  /** Accepted text of the file; '' also stands for no file. */
-  #text = '';
-  /** Draft with the same values as `#text`; it takes the next changes. */
+  /** The one text of the file in memory; it takes the next changes. */
   #draft = new SettingsText('', '', ConfigDocument.parse('', ''));
+  /** Hash of a text of others as it was accepted: in a draft its last line may have got an end. */
+  #accepted: string | undefined;
   /** Seal of the file that was written here; undefined after a write by others. */
   #seal: string | undefined;
-  /** A hand edit that was refused and still stands in the file. */
+  /** Hash of a hand edit that was refused and still stands in the file. */
   #refused: string | undefined;
   readonly #records: Records;
   #jobs: Job[] = [];
@@ -273,7 +273,7 @@ export class StateFile {
         this.#options.log.warn({ file: this.path }, reasonOf(error));
       });
     } else this.#records.follow(revision);
-    this.#text = text;
+    this.#accepted = hashOf(text);
     this.#draft = new SettingsText(this.path, text, document);
     this.#values = values;
     this.#authors = authors;
@@ -288,8 +288,8 @@ export class StateFile {
     try {
       const found = await readState(this.path);
       text = found ?? '';
-      if (found !== '' && text === this.#text) return this.#mended();
-      if (text === this.#refused) return;
+      if (found !== '' && (hashOf(text) === this.#accepted || text === this.#draft.settled())) return this.#mended();
+      if (hashOf(text) === this.#refused) return;
       document = parseState(this.path, found);
       for (const key of document.keys()) {
         const value = document.value(key);
@@ -298,7 +298,7 @@ export class StateFile {
           throw new CoreError('STATE_CORRUPT', { file: this.path, reason: `line ${document.line(key)}: ${reason}` });
       }
     } catch (error) {
-      this.#refused = text;
+      this.#refused = hashOf(text);
       const message = `${reasonOf(error)}; the values from before the edit stay`;
       problems.fault(this.path, 'STATE_CORRUPT', message);
       log.error({ file: this.path }, message);
@@ -311,7 +311,7 @@ export class StateFile {
   }
 
   #fold(): Promise<void> {
-    return this.#records.fold(this.#text, { revision: this.#revision, keys: this.#authors });
+    return this.#records.fold(this.#draft.settled(), { revision: this.#revision, keys: this.#authors });
   }
 
   #mended(): void {
@@ -344,7 +344,7 @@ export class StateFile {
     } catch (error) {
       throw storageError(this.path, error);
     }
-    this.#text = text;
+    this.#accepted = undefined;
     this.#draft.settle();
   }
 }

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { decodeWav, encodeWav } from '@device-core/plugin-api/audio';
+import { encodePng } from '@device-core/plugin-api/pixels';
 import { addon, addonProblem, canvasOf } from '../../../plugins/display/render-skia/canvas.ts';
 import { coverageOf } from '../../../plugins/display/render-skia/coverage.ts';
 import { Images } from '../../../plugins/display/render-skia/images.ts';
+import { decodePng } from '../../../plugins/display/render-soft/png.ts';
 import { PNG } from '../seals.ts';
 import { type Target, WrongAcceptance } from '../target.ts';
 
@@ -37,6 +39,26 @@ const PICTURE: Target = {
           images.drop(['a']);
         }
         return true;
+      },
+    };
+  },
+};
+
+/** The decoder without a package, in the thread of the Core. */
+const PLAIN_PICTURE: Target = {
+  name: 'plain-picture',
+  form: 'bytes',
+  seal: PNG,
+  words: ['IHDR', 'IDAT', 'IEND', 'PLTE', 'tRNS'],
+  async open() {
+    const rgba = Uint8Array.from({ length: 6 * 4 * 4 }, (_, at) => at * 7);
+    return {
+      seeds: [await encodePng({ width: 6, height: 4, rgba })],
+      async run(bytes) {
+        const bitmap = await decodePng(bytes, 'a');
+        if (bitmap && bitmap.rgba.length !== bitmap.width * bitmap.height * 4)
+          throw new WrongAcceptance('its pixels are not of its size');
+        return bitmap !== undefined;
       },
     };
   },
@@ -134,4 +156,4 @@ function wav(encoding: number, channels: number, bits: number): Buffer {
   return bytes;
 }
 
-export const MEDIA: readonly Target[] = [PICTURE, FONT, SOUND];
+export const MEDIA: readonly Target[] = [PICTURE, PLAIN_PICTURE, FONT, SOUND];

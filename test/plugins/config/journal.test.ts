@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
 import promises, { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -48,6 +49,34 @@ suite('changes at once', () => {
     assert.ok(renamed.length <= 4, `${renamed.length} writes`);
     const lines = (await readFile(join(started.var, 'config.journal'), 'utf8')).split('\n');
     assert.equal(lines.length, 1 + 1 + renamed.length + 1, 'head, the first, these, and the end');
+  });
+
+  test('one of them among 1,000 keys writes the file once, and a line of the journal', {
+    skip: elsewhere,
+  }, async (context) => {
+    await using started = await start();
+    const service = started.host.service(config);
+    for (let from = 0; from < 1_000; from += 100)
+      await Promise.all(
+        Array.from({ length: 100 }, (_, at) => service.set({}, `k${from + at}`, `value of ${from + at}`, BY)),
+      );
+    const bytes: number[] = [];
+    const { write } = fs;
+    context.mock.method(fs, 'write', ((...given: Parameters<typeof write>) => {
+      bytes.push((given[1] as unknown as Uint8Array).length);
+      return write(...given);
+    }) as never);
+    syncBuiltinESMExports();
+    try {
+      await service.set({}, 'k7', 'another', BY);
+    } finally {
+      context.mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+    const text = await readFile(join(started.var, 'config.yaml'));
+    assert.equal(bytes.at(-1), text.length);
+    assert.equal(bytes.length, 2, `${bytes}`);
+    assert.ok(bytes[0]! < 500, `${bytes[0]} bytes of journal`);
   });
 
   test('each has its own answer, revision and news, in their order, also of one key', async () => {

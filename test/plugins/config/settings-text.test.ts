@@ -85,7 +85,9 @@ suite('the text of a settings file', () => {
           const before = settings.toString();
           const meant = JSON.parse(JSON.stringify(json));
           try {
+            const former = settings.settled();
             settings.set(name, meant, LIMITS);
+            assert.equal(settings.settled(), former, 'before it is settled');
             if (back) settings.takeBack();
             else {
               settings.settle();
@@ -97,6 +99,7 @@ suite('the text of a settings file', () => {
             assert.equal(settings.toString(), before, 'a refused change leaves nothing');
           }
           if (back) assert.equal(settings.toString(), before);
+          assert.ok([settings.toString(), ''].includes(settings.settled()));
           assert.deepEqual(valuesIn(settings.toString()), inOrder(wanted));
         }
       }),

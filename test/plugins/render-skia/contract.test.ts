@@ -15,9 +15,7 @@ async function skia() {
   return { renderer, clock, logged, [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose]() };
 }
 
-const SKILLS = { gradients: true, paths: true, images: true, fine: true };
-
 describe('render-skia is a renderer that', { skip: NO_PICTURES }, () => {
-  rendererContract(skia, SKILLS);
-  incrementalIsFull(skia, SKILLS);
+  rendererContract(skia, {});
+  incrementalIsFull(skia);
 });

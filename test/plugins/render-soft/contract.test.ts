@@ -1,5 +1,6 @@
 import { after, describe } from 'node:test';
 import { leakCheck, virtualClock } from '@device-core/plugin-api/testing';
+import { LEFT_OUT } from '../../../plugins/display/render-soft/left-out.ts';
 import { SoftRenderer } from '../../../plugins/display/render-soft/renderer.ts';
 import { rendererContract } from '../../contracts/renderer.ts';
 import { incrementalIsFull } from '../../contracts/renderer-damage.ts';
@@ -21,9 +22,7 @@ async function soft() {
   };
 }
 
-const SKILLS = { gradients: true, paths: true, images: false, fine: true };
-
 describe('render-soft is a renderer that', () => {
-  rendererContract(soft, SKILLS);
-  incrementalIsFull(soft, SKILLS);
+  rendererContract(soft, LEFT_OUT);
+  incrementalIsFull(soft);
 });

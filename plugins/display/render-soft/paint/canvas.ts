@@ -1,5 +1,6 @@
 /** The picture: opaque pixels 0xRRGGBB, painted within a clip. */
 import { intersection, type Rect } from '@device-core/plugin-api/scene';
+import type { Bitmap } from '../png.ts';
 import type { Ink } from './ink.ts';
 import type { Mask } from './raster.ts';
 
@@ -13,7 +14,7 @@ export class Canvas {
     this.width = width;
     this.height = height;
     this.pixels = new Uint32Array(width * height);
-    this.clip = { x: 0, y: 0, w: width, h: height };
+    this.clip = this.whole;
   }
 
   get whole(): Rect {
@@ -36,10 +37,10 @@ export class Canvas {
     const [right, bottom] = [x + w, y + h];
     const [left, end] = [Math.max(clip.x, Math.floor(x)), Math.min(clip.x + clip.w, Math.ceil(right))];
     const last = Math.min(clip.y + clip.h, Math.ceil(bottom));
+    // Whole pixels between the first and the last, which may be covered in part.
+    const [from, to] = [Math.max(left, Math.ceil(x)), Math.min(end, Math.floor(right))];
     for (let row = Math.max(clip.y, Math.floor(y)); row < last; row++) {
       const high = Math.min(row + 1, bottom) - Math.max(row, y);
-      // Whole pixels between the first and the last, which may be covered in part.
-      const [from, to] = [Math.max(left, Math.ceil(x)), Math.min(end, Math.floor(right))];
       if (to > from) this.#run(row, from, to, high, ink);
       if (left < from && left < end) this.#run(row, left, left + 1, high * (Math.min(left + 1, right) - x), ink);
       if (end > to && end - 1 >= Math.max(from, left))
@@ -47,104 +48,59 @@ export class Canvas {
     }
   }
 
-  fillMask(mask: Mask, ink: Ink): void {
+  fillMask(mask: Mask, { rgb, alpha }: Ink): void {
     const area = intersection(mask, this.clip);
-    if (area.w === 0 || area.h === 0) return;
     const { pixels, width } = this;
-    const strength = ink.kind === 'solid' ? ink.alpha + (ink.alpha >> 7) : 0;
+    const strength = alpha + (alpha >> 7);
     for (let row = area.y; row < area.y + area.h; row++) {
       let from = (row - mask.y) * mask.w + area.x - mask.x;
       let to = row * width + area.x;
-      if (ink.kind === 'solid') {
-        const { rgb } = ink;
-        const [rb, g] = [rgb & 0xff00ff, rgb & 0x00ff00];
-        for (const end = to + area.w; to < end; to++, from++) {
-          const cover = mask.cover[from]!;
-          if (cover === 0) continue;
-          const share = cover === 255 ? strength : ((cover + (cover >> 7)) * strength) >> 8;
-          if (share === 256) pixels[to] = rgb;
-          else pixels[to] = mixed(pixels[to]!, rb, g, share);
-        }
-      } else
-        for (let x = area.x; x < area.x + area.w; x++, to++, from++) {
-          const cover = mask.cover[from]!;
-          if (cover === 0) continue;
-          const place = ink.at(x, row);
-          const alpha = ink.alpha[place]!;
-          const rgb = ink.rgb[place]!;
-          const share = ((cover + (cover >> 7)) * (alpha + (alpha >> 7))) >> 8;
-          pixels[to] = mixed(pixels[to]!, rgb & 0xff00ff, rgb & 0x00ff00, share);
-        }
+      for (const end = to + area.w; to < end; to++, from++) {
+        const cover = mask.cover[from]!;
+        const share = cover === 255 ? strength : ((cover + (cover >> 7)) * strength) >> 8;
+        if (share > 0) pixels[to] = share === 256 ? rgb : mixed(pixels[to]!, rgb, share);
+      }
     }
   }
 
-  /** Paints within `rect`, then keeps as much as `share` (0..1) or the mask says: for translucent groups, and round clips. */
-  through(rect: Rect, share: number | ((area: Rect) => Mask), paint: () => void): void {
-    this.within(rect, () => {
-      const area = this.clip;
-      const before = this.#copy(area);
-      paint();
-      const mask = typeof share === 'number' ? undefined : share(area);
-      const even = typeof share === 'number' ? Math.round(share * 256) : 256;
-      const { pixels, width } = this;
-      for (let row = 0, from = 0; row < area.h; row++)
-        for (let to = (area.y + row) * width + area.x, x = area.x; x < area.x + area.w; x++, to++, from++) {
-          const part = mask ? coverAt(mask, x, area.y + row) : even;
-          const now = pixels[to]!;
-          if (part !== 256) pixels[to] = mixed(before[from]!, now & 0xff00ff, now & 0x00ff00, part);
-        }
-    });
-  }
-
-  #copy({ x, y, w, h }: Rect): Uint32Array {
-    const copy = new Uint32Array(w * h);
-    for (let row = 0; row < h; row++) {
-      const from = (y + row) * this.width + x;
-      copy.set(this.pixels.subarray(from, from + w), row * w);
+  /** `part` of the bitmap in the box: of each pixel of the box the nearest one. */
+  putBitmap({ width, rgba }: Bitmap, part: Rect, box: Rect, opacity: number): void {
+    const area = intersection(roundedOut(box), this.clip);
+    const [perX, perY] = [part.w / box.w, part.h / box.h];
+    const near = (at: number, start: number, size: number) =>
+      Math.floor(start + Math.max(0, Math.min(size - 0.001, at)));
+    for (let y = area.y; y < area.y + area.h; y++) {
+      const row = near((y + 0.5 - box.y) * perY, part.y, part.h) * width;
+      for (let x = area.x; x < area.x + area.w; x++) {
+        const from = (row + near((x + 0.5 - box.x) * perX, part.x, part.w)) * 4;
+        const rgb = (rgba[from]! << 16) | (rgba[from + 1]! << 8) | rgba[from + 2]!;
+        const to = y * this.width + x;
+        this.pixels[to] = mixed(this.pixels[to]!, rgb, Math.round((rgba[from + 3]! * opacity * 256) / 255));
+      }
     }
-    return copy;
   }
 
   /** Pixels of one row, all covered alike. */
-  #run(row: number, from: number, to: number, cover: number, ink: Ink): void {
+  #run(row: number, from: number, to: number, cover: number, { rgb, alpha }: Ink): void {
     const { pixels, width } = this;
-    const share = Math.round(Math.max(0, Math.min(1, cover)) * 256);
-    let at = row * width + from;
-    if (ink.kind === 'solid') {
-      const strength = (share * (ink.alpha + (ink.alpha >> 7))) >> 8;
-      if (strength === 256) pixels.fill(ink.rgb, at, at + to - from);
-      else if (strength > 0) {
-        const [rb, g] = [ink.rgb & 0xff00ff, ink.rgb & 0x00ff00];
-        for (const end = at + to - from; at < end; at++) pixels[at] = mixed(pixels[at]!, rb, g, strength);
-      }
-      return;
-    }
-    if (ink.level) {
-      const place = ink.at(from, row);
-      this.#run(row, from, to, cover, { kind: 'solid', rgb: ink.rgb[place]!, alpha: ink.alpha[place]! });
-      return;
-    }
-    for (let x = from; x < to; x++, at++) {
-      const place = ink.at(x, row);
-      const alpha = ink.alpha[place]!;
-      const rgb = ink.rgb[place]!;
-      pixels[at] = mixed(pixels[at]!, rgb & 0xff00ff, rgb & 0x00ff00, (share * (alpha + (alpha >> 7))) >> 8);
-    }
+    const share = (Math.round(Math.max(0, Math.min(1, cover)) * 256) * (alpha + (alpha >> 7))) >> 8;
+    const [first, end] = [row * width + from, row * width + to];
+    if (share === 256) pixels.fill(rgb, first, end);
+    else if (share > 0) for (let at = first; at < end; at++) pixels[at] = mixed(pixels[at]!, rgb, share);
   }
 }
 
-/** `share` of 256 of a colour, given as its red with blue and its green, over `under`. */
-function mixed(under: number, rb: number, g: number, share: number): number {
+/** `share` of 256 of a colour over another. */
+function mixed(under: number, over: number, share: number): number {
   const [underRb, underG] = [under & 0xff00ff, under & 0x00ff00];
   return (
-    ((underRb + (Math.imul(rb - underRb, share) >> 8)) & 0xff00ff) |
-    ((underG + (Math.imul(g - underG, share) >> 8)) & 0x00ff00)
+    ((underRb + (Math.imul((over & 0xff00ff) - underRb, share) >> 8)) & 0xff00ff) |
+    ((underG + (Math.imul((over & 0x00ff00) - underG, share) >> 8)) & 0x00ff00)
   );
 }
 
-function coverAt(mask: Mask, x: number, y: number): number {
-  const [column, row] = [x - mask.x, y - mask.y];
-  if (column < 0 || row < 0 || column >= mask.w || row >= mask.h) return 0;
-  const cover = mask.cover[row * mask.w + column]!;
-  return cover + (cover >> 7);
+/** The least rectangle of whole pixels around it. */
+export function roundedOut({ x, y, w, h }: Rect): Rect {
+  const [left, top] = [Math.floor(x), Math.floor(y)];
+  return { x: left, y: top, w: Math.ceil(x + w) - left, h: Math.ceil(y + h) - top };
 }

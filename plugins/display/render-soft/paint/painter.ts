@@ -1,188 +1,239 @@
-/** Puts looks into the picture, from below, within its clip. */
-import type { Rect, SceneNode, Shadow, Theme } from '@device-core/plugin-api/scene';
-import { LAYERS } from '@device-core/plugin-api/services/renderer';
-import type { Canvas } from './canvas.ts';
-import { inkOf, solid } from './ink.ts';
-import type { Item, Look } from './look.ts';
-import { growth, type Matrix, upright } from './matrix.ts';
-import { boundsOf, type Mask, Outline, type Polygon, rasterise } from './raster.ts';
-import { blurred } from './shadow.ts';
-import { roundedBox } from './shapes.ts';
+/** Paints a surface with its nodes, from below. `left-out.ts` names the looks that are left out. */
+import {
+  bind,
+  type CharacterNode,
+  characterNodes,
+  type ImageNode,
+  PANEL_UNITS,
+  type Rect,
+  type Scene,
+  type SceneNode,
+  sceneAt,
+  sizeOf,
+  type TextNode,
+} from '@device-core/plugin-api/scene';
+import type { Surface } from '@device-core/plugin-api/services/renderer';
+import type { Tree } from '../../shared/tree.ts';
+import type { Bitmap } from '../png.ts';
+import { type Canvas, roundedOut } from './canvas.ts';
+import { type Ink, inkOf } from './ink.ts';
+import { growth, type Matrix, placed, upright } from './matrix.ts';
+import { boundsOf, Outline, type Polygon, rasterise } from './raster.ts';
+import { ellipse, pathOutline, roundedBox } from './shapes.ts';
+import { strokeOf } from './stroke.ts';
 import { styleOf, type Texts } from './text.ts';
 
-/** Pixels of shadows that are kept. */
-const MOST_PIXELS = 4 << 20;
+const LEAST_OPACITY = 1 / 512;
+/** A timeline that takes longer is shown by a step a second, any other by its end. */
+const SLOW_MS = 2_000;
+const STEP_MS = 1_000;
 
-export interface Palette {
-  readonly theme: Theme;
-  readonly plain: boolean;
+export interface Moment {
+  readonly tree: Tree;
+  /** Monotonic milliseconds, and those of the day. */
+  readonly now: number;
+  readonly wall: number;
   readonly texts: Texts;
+  readonly images: ReadonlyMap<string, Bitmap>;
 }
 
 export class Painter {
-  readonly #shadows = new Map<string, Mask>();
-  #pixels = 0;
+  /** Monotonic milliseconds at which something painted looks different by itself. */
+  next = Number.POSITIVE_INFINITY;
+  readonly #canvas: Canvas;
+  readonly #moment: Moment;
+  #progress: number | undefined;
 
-  paint(canvas: Canvas, look: Look, palette: Palette): void {
-    const { box, bounds, opacity, items, layer } = look;
-    const all = () => {
-      this.#ground(canvas, look, palette);
-      for (const item of items) this.#item(canvas, item, palette, box);
-    };
-    const place = layer === LAYERS.app ? box : bounds;
-    if (opacity >= 1) canvas.within(place, all);
-    else canvas.through(place, opacity, all);
+  constructor(canvas: Canvas, moment: Moment) {
+    this.#canvas = canvas;
+    this.#moment = moment;
   }
 
-  #ground(canvas: Canvas, { box, scene }: Look, { theme }: Palette): void {
-    const matrix: Matrix = [1, 0, 0, 1, box.x, box.y];
-    const ink = inkOf(theme, scene.background ?? '@surface', box, matrix);
-    if (ink.kind === 'solid' && ink.alpha === 0) return;
-    canvas.fillBox(box.x, box.y, box.w, box.h, ink);
+  /** The box in whole pixels. */
+  boxOf({ box: { x, y, w, h } }: Surface): Rect {
+    const [sx, sy] = this.#scale;
+    return roundedOut({ x: x * sx, y: y * sy, w: w * sx, h: h * sy });
   }
 
-  #item(canvas: Canvas, item: Item, palette: Palette, box: Rect): void {
-    if (!meets(item.bounds, canvas.clip)) return;
-    const { items, node, matrix, w, h, opacity } = item;
-    if (!items) {
-      this.#leaf(canvas, item, palette, box);
-      return;
-    }
-    const inner = () => {
-      for (const one of items) this.#item(canvas, one, palette, box);
-    };
-    const clipped = () => {
-      if (node.kind !== 'group' || !node.clip) return inner();
-      const outline = new Outline(matrix);
-      roundedBox(outline, { x: 0, y: 0, w, h }, node.radius ?? 0);
-      const whole = boundsOf(outline.polygons);
-      if (upright(matrix) && !node.radius && isWhole(outline.polygons)) canvas.within(whole, inner);
-      else canvas.through(whole, (area) => rasterise(outline.polygons, whole, area), inner);
-    };
-    if (opacity < 1) canvas.through(item.bounds, opacity, clipped);
-    else clipped();
+  /** Nothing below it is seen within the rectangle. */
+  covers(surface: Surface, { x, y, w, h }: Rect): boolean {
+    const box = this.boxOf(surface);
+    const fills = box.x <= x && box.y <= y && box.x + box.w >= x + w && box.y + box.h >= y + h;
+    return fills && this.#ground(surface).alpha === 255;
   }
 
-  #leaf(canvas: Canvas, item: Item, palette: Palette, box: Rect): void {
-    const { node, opacity } = item;
-    const shadow = 'shadow' in node && !palette.plain ? node.shadow : undefined;
-    const single = !shadow && !(item.shapes?.fill && item.shapes.stroke);
-    const draw = (strength: number) => {
-      if (shadow && item.shapes) this.#shadow(canvas, item, shadow, palette);
-      canvas.within(box, () => this.#body(canvas, item, palette, strength));
-    };
-    if (opacity >= 1 || single) draw(opacity);
-    else canvas.through(item.bounds, opacity, () => draw(1));
-  }
-
-  #body(canvas: Canvas, item: Item, palette: Palette, opacity: number): void {
-    const { node, matrix, w, h, shapes, text } = item;
-    const { theme, texts } = palette;
-    if (node.kind === 'text') {
-      const ink = solid(theme, node.colour ?? '@text', opacity);
-      for (const line of text?.lines ?? []) texts.draw(canvas, line, text!.style, ink, matrix);
-      return;
-    }
-    if (!shapes) {
-      this.#stand(canvas, item, palette, opacity);
-      return;
-    }
-    if ('fill' in node && node.fill !== undefined && shapes.fill) {
-      const ink = inkOf(theme, node.fill, { w, h }, matrix, opacity);
-      const plainBox = node.kind === 'rect' && !node.radius && upright(matrix);
-      if (plainBox) canvas.fillBox(matrix[4], matrix[5], w * matrix[0], h * matrix[3], ink);
-      else if (node.kind === 'rect' && upright(matrix)) this.#rounded(canvas, item, node.radius ?? 0, ink);
-      else fill(canvas, shapes.fill, ink);
-    }
-    if ('stroke' in node && node.stroke !== undefined && shapes.stroke)
-      fill(canvas, shapes.stroke, solid(theme, node.stroke, opacity));
-  }
-
-  /** Corners as outlines, and between them boxes: most of a card is flat. */
-  #rounded(canvas: Canvas, { matrix, w, h, shapes }: Item, radius: number, ink: ReturnType<typeof inkOf>): void {
-    const [a, , , d, e, f] = matrix;
-    const [left, top, right, bottom] = [e, f, e + w * a, f + h * d];
-    const r = Math.min(radius, w / 2, h / 2);
-    const [cornerX, cornerY] = [Math.ceil(r * a) + 1, Math.ceil(r * d) + 1];
-    const [inX, inY] = [Math.ceil(left) + cornerX, Math.ceil(top) + cornerY];
-    const [outX, outY] = [Math.floor(right) - cornerX, Math.floor(bottom) - cornerY];
-    if (outX <= inX || outY <= inY) {
-      fill(canvas, shapes!.fill!, ink);
-      return;
-    }
-    const whole = boundsOf(shapes!.fill!);
-    const [endX, endY] = [whole.x + whole.w, whole.y + whole.h];
-    const corner = (x: number, y: number, toX: number, toY: number) =>
-      canvas.within({ x, y, w: toX - x, h: toY - y }, () => fill(canvas, shapes!.fill!, ink));
-    corner(whole.x, whole.y, inX, inY);
-    corner(outX, whole.y, endX, inY);
-    corner(whole.x, outY, inX, endY);
-    corner(outX, outY, endX, endY);
-    canvas.fillBox(inX, top, outX - inX, inY - top, ink);
-    canvas.fillBox(inX, outY, outX - inX, bottom - outY, ink);
-    canvas.fillBox(left, inY, right - left, outY - inY, ink);
-  }
-
-  #shadow(canvas: Canvas, item: Item, shadow: Shadow, { theme }: Palette): void {
-    const { node, matrix, w, h, shapes } = item;
-    const size = growth(matrix);
-    const [a, b, c, d, e, f] = matrix;
-    const [left, top] = [Math.round(e), Math.round(f)];
-    const key = `${a},${b},${c},${d}|${w},${h}|${shadow.blur}|${outlineSign(node)}`;
-    let mask = this.#shadows.get(key);
-    if (!mask) {
-      const moved = (shapes!.fill ?? shapes!.stroke ?? []).map((points) =>
-        points.map((value, at) => value - (at % 2 === 0 ? left : top)),
-      );
-      const whole = boundsOf(moved);
-      mask = blurred(rasterise(moved, whole, whole), shadow.blur * size);
-      this.#pixels += mask.cover.length;
-      if (this.#pixels > MOST_PIXELS) {
-        this.#shadows.clear();
-        this.#pixels = mask.cover.length;
-      }
-      this.#shadows.set(key, mask);
-    }
-    const [dx, dy] = [Math.round((shadow.x ?? 0) * size), Math.round((shadow.y ?? 0) * size)];
-    canvas.fillMask({ ...mask, x: mask.x + left + dx, y: mask.y + top + dy }, solid(theme, shadow.colour));
-  }
-
-  /** Stand-in for a node that this renderer cannot show, with the node's label. */
-  #stand(canvas: Canvas, item: Item, { theme, texts, plain }: Palette, opacity: number): void {
-    const { matrix, w, h, node } = item;
-    const outline = new Outline(matrix);
-    roundedBox(outline, { x: 0, y: 0, w, h }, 'radius' in node ? (node.radius ?? 0) : Math.min(16, w / 4, h / 4));
-    fill(canvas, outline.polygons, solid(theme, '@sunken', opacity));
-    const words = node.label ?? '';
-    const surroundings = { theme, textScale: 1, plain } as Parameters<typeof styleOf>[1];
-    const style = styleOf({ role: 'caption' }, surroundings);
-    if (words === '' || w < 3 * style.size || h < style.line) return;
-    const { lines } = texts.layout(words, style, {
-      width: w - style.size,
-      lines: Math.floor(h / style.line),
-      dir: 'auto',
+  paint(surface: Surface): void {
+    const [sx, sy] = this.#scale;
+    const box = this.boxOf(surface);
+    const scene = this.#inSteps(surface);
+    this.#progress = scene.progress;
+    this.#canvas.within(box, () => {
+      this.#canvas.fillBox(box.x, box.y, box.w, box.h, this.#ground(surface));
+      this.#nodes(scene.nodes, [sx, 0, 0, sy, surface.box.x * sx, surface.box.y * sy], surface.opacity ?? 1);
     });
-    const ink = solid(theme, '@text-soft', opacity);
-    const top = (h - lines.length * style.line) / 2 + style.baseline;
-    for (const [index, { text, width }] of lines.entries())
-      texts.draw(canvas, { text, x: (w - width) / 2, y: top + index * style.line }, style, ink, matrix);
+  }
+
+  get #scale(): readonly [number, number] {
+    return [this.#canvas.width / PANEL_UNITS, this.#canvas.height / PANEL_UNITS];
+  }
+
+  #ground({ scene, opacity }: Surface): Ink {
+    return inkOf(this.#moment.tree.surroundings.theme, scene.background ?? '@surface', opacity);
+  }
+
+  #inSteps({ scene, since }: Surface): Scene {
+    const { now, tree } = this.#moment;
+    const { reducedMotion } = tree.surroundings;
+    const timelines = scene.timelines?.map((timeline) => {
+      const { at = since, delay = 0, ms, repeat = 1, property } = timeline;
+      const slow = ms > SLOW_MS && repeat === 1 && (property === 'opacity' || !reducedMotion);
+      const [begins, ends] = [at + delay, at + delay + (slow ? ms : 0)];
+      if (now < begins) this.next = Math.min(this.next, begins);
+      else if (now < ends) this.next = Math.min(this.next, ends, now + STEP_MS);
+      return slow ? timeline : { ...timeline, at: at - 1, ms: 1, repeat: 1 };
+    });
+    return timelines ? sceneAt({ ...scene, timelines }, now, since) : scene;
+  }
+
+  #nodes(nodes: readonly SceneNode[], matrix: Matrix, opacity: number): void {
+    for (const node of nodes) this.#node(node, matrix, opacity * (node.opacity ?? 1));
+  }
+
+  #node(node: SceneNode, outer: Matrix, opacity: number): void {
+    if (opacity < LEAST_OPACITY || node.scale === 0) return;
+    const [w, h] = sizeOf(node);
+    const matrix = placed(outer, { x: node.x ?? 0, y: node.y ?? 0, w, h }, node.rotate ?? 0, node.scale ?? 1);
+    const inner = (nodes: readonly SceneNode[]) => () => this.#nodes(nodes, matrix, opacity);
+    if (node.kind === 'group' && node.clip) this.#canvas.within(boxIn(matrix, w, h), inner(node.nodes));
+    else if (node.kind === 'group') inner(node.nodes)();
+    else if (node.kind === 'character') inner(this.#character(node, w, h))();
+    else if (node.kind === 'text') this.#text(node, matrix, opacity);
+    else if (node.kind === 'rect' || node.kind === 'ellipse' || node.kind === 'path')
+      this.#shape(node, matrix, { w, h }, opacity);
+    else if (!(node.kind === 'image' && this.#image(node, matrix, opacity))) this.#stand(node, matrix, opacity);
+  }
+
+  #character({ state, expression }: CharacterNode, w: number, h: number): readonly SceneNode[] {
+    const { figure, pose } = this.#moment.tree;
+    if (!figure) return [];
+    const look = { ...pose, state: state ?? pose.state, expression: expression ?? pose.expression };
+    return characterNodes(figure, { ...look, mouth: 'rest', since: 0, at: 0, w, h, reducedMotion: true }).nodes;
+  }
+
+  #shape(
+    node: Extract<SceneNode, { kind: 'rect' | 'ellipse' | 'path' }>,
+    matrix: Matrix,
+    { w, h }: { readonly w: number; readonly h: number },
+    opacity: number,
+  ): void {
+    const { theme } = this.#moment.tree.surroundings;
+    const outlineOf = (filled: boolean): Outline => {
+      const outline = new Outline(matrix);
+      if (node.kind === 'rect') roundedBox(outline, w, h, node.radius ?? 0);
+      else if (node.kind === 'ellipse') ellipse(outline, { ...node, w, h }, filled);
+      else pathOutline(outline, node);
+      return outline;
+    };
+    if (node.fill !== undefined) {
+      const ink = inkOf(theme, node.fill, opacity);
+      const radius = node.kind === 'rect' && upright(matrix) ? (node.radius ?? 0) : undefined;
+      if (radius === undefined) this.#fill(outlineOf(true).polygons, ink);
+      else this.#box(matrix, { w, h, radius }, ink, () => outlineOf(true).polygons);
+    }
+    const width = node.strokeWidth ?? 1;
+    if (node.stroke === undefined || width === 0) return;
+    const outline = outlineOf(false);
+    const look = { width: width * growth(matrix), roundCap: 'cap' in node && node.cap === 'round' };
+    const lines = outline.polygons.flatMap((polygon) =>
+      strokeOf(polygon, { ...look, closed: outline.closed.has(polygon) }),
+    );
+    this.#fill(lines, inkOf(theme, node.stroke, opacity));
+  }
+
+  /** Most of a card is flat: only the rows of its corners have an outline. */
+  #box(
+    [a, , , d, e, f]: Matrix,
+    { w, h, radius }: { readonly w: number; readonly h: number; readonly radius: number },
+    ink: Ink,
+    outline: () => readonly Polygon[],
+  ): void {
+    const canvas = this.#canvas;
+    const [height, corner] = [h * d, Math.ceil(Math.min(radius, w / 2, h / 2) * d) + 1];
+    const [from, to] = [Math.ceil(f) + corner, Math.floor(f + height) - corner];
+    if (radius === 0) canvas.fillBox(e, f, w * a, height, ink);
+    else if (to <= from) this.#fill(outline(), ink);
+    else {
+      const polygons = outline();
+      const { x, y, w: wide, h: high } = boundsOf(polygons);
+      canvas.within({ x, y, w: wide, h: from - y }, () => this.#fill(polygons, ink));
+      canvas.within({ x, y: to, w: wide, h: y + high - to }, () => this.#fill(polygons, ink));
+      canvas.fillBox(e, from, w * a, to - from, ink);
+    }
+  }
+
+  #fill(polygons: readonly Polygon[], ink: Ink): void {
+    this.#canvas.fillMask(rasterise(polygons, boundsOf(polygons), this.#canvas.clip), ink);
+  }
+
+  #text(node: TextNode, matrix: Matrix, opacity: number): void {
+    const { tree, texts, now, wall } = this.#moment;
+    const { surroundings } = tree;
+    const { locale, timeZone } = surroundings;
+    const { text, next } = bind(node.text, { now: wall, locale, timeZone, progress: this.#progress });
+    if (next !== undefined) this.next = Math.min(this.next, now + Math.max(1, next - wall));
+    const [w, h] = sizeOf(node);
+    const style = styleOf(node, surroundings);
+    const most = node.lines ?? (node.h === undefined ? 1 : Math.max(1, Math.floor((h + 1) / style.line)));
+    const width = node.w === undefined ? undefined : w;
+    const { lines, dir } = texts.layout(text, style, { width, lines: most, dir: node.dir });
+    const tall = lines.length * style.line;
+    const top = node.valign === 'bottom' ? h - tall : node.valign === 'middle' ? (h - tall) / 2 : 0;
+    const side = node.align === 'center' ? 0.5 : (node.align === 'end') === (dir === 'ltr') ? 1 : 0;
+    const ink = inkOf(surroundings.theme, node.colour ?? '@text', opacity);
+    for (const [index, line] of lines.entries()) {
+      const place = { text: line.text, x: (w - line.width) * side, y: top + index * style.line + style.baseline };
+      texts.draw(this.#canvas, place, style, ink, matrix);
+    }
+  }
+
+  /** False where there is no bitmap of it. */
+  #image(node: ImageNode, matrix: Matrix, opacity: number): boolean {
+    const bitmap = this.#moment.images.get(node.image);
+    if (!bitmap || !upright(matrix)) return false;
+    const [a, , , d, e, f] = matrix;
+    const [w, h] = sizeOf(node);
+    const [wide, high] = [w * a, h * d];
+    const [perX, perY] = [wide / bitmap.width, high / bitmap.height];
+    const fits = { cover: Math.max(perX, perY), contain: Math.min(perX, perY), fill: 0 }[node.fit ?? 'cover'];
+    const [sx, sy] = fits === 0 ? [perX, perY] : [fits, fits];
+    const box = { w: Math.min(wide, bitmap.width * sx), h: Math.min(high, bitmap.height * sy) };
+    const part = { w: box.w / sx, h: box.h / sy };
+    this.#canvas.putBitmap(
+      bitmap,
+      { ...part, x: (bitmap.width - part.w) / 2, y: (bitmap.height - part.h) / 2 },
+      { ...box, x: e + (wide - box.w) / 2, y: f + (high - box.h) / 2 },
+      opacity,
+    );
+    return true;
+  }
+
+  /** A field with the node's label, for a node that has no picture here. */
+  #stand(node: SceneNode, matrix: Matrix, opacity: number): void {
+    const [w, h] = sizeOf(node);
+    const box = { x: 0, y: 0, w, h };
+    const radius = 'radius' in node ? (node.radius ?? 0) : Math.min(16, w / 4, h / 4);
+    this.#node({ kind: 'rect', ...box, radius, fill: '@sunken' }, matrix, opacity);
+    const label = (node.label ?? '').replaceAll(/[{}]/g, '$&$&');
+    const words = { kind: 'text', ...box, text: label, role: 'caption', colour: '@text-soft' } as const;
+    const { size, line } = styleOf(words, this.#moment.tree.surroundings);
+    if (w >= 3 * size && h >= line)
+      this.#node({ ...words, x: size / 2, w: w - size, align: 'center', valign: 'middle' }, matrix, opacity);
   }
 }
 
-function fill(canvas: Canvas, polygons: readonly Polygon[], ink: ReturnType<typeof inkOf>): void {
-  canvas.fillMask(rasterise(polygons, boundsOf(polygons), canvas.clip), ink);
-}
-
-const meets = (one: Rect, other: Rect): boolean =>
-  one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
-
-const isWhole = (polygons: readonly Polygon[]): boolean =>
-  polygons.every((points) => points.every((value) => Math.abs(value - Math.round(value)) < 1e-6));
-
-/** Members of a node that make its outline, beside its size. */
-function outlineSign(node: SceneNode): string {
-  if (node.kind === 'rect') return `rect ${node.radius ?? 0} ${node.fill === undefined ? (node.strokeWidth ?? 1) : ''}`;
-  if (node.kind === 'ellipse')
-    return `ellipse ${node.start ?? 0} ${node.sweep ?? 360} ${node.fill === undefined ? node.strokeWidth : ''}`;
-  return node.kind === 'path' ? `path ${node.d} ${node.fill === undefined ? node.strokeWidth : ''}` : node.kind;
+/** Pixels around a box that may be turned. */
+function boxIn(matrix: Matrix, w: number, h: number): Rect {
+  const outline = new Outline(matrix);
+  roundedBox(outline, w, h, 0);
+  return boundsOf(outline.polygons);
 }

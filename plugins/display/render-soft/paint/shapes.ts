@@ -2,149 +2,67 @@
 import { type PathNode, readPath } from '@device-core/plugin-api/scene';
 import type { Outline } from './raster.ts';
 
-/** A circle by four cubic curves. */
-const KAPPA = 0.5522847498;
+const FULL = 360;
 
-/** Clockwise; `reversed` for a hole. */
-export function roundedBox(
-  outline: Outline,
-  box: { readonly x: number; readonly y: number; readonly w: number; readonly h: number },
-  radius: number,
-  reversed = false,
-): void {
-  const { x, y, w, h } = box;
+/** Clockwise from its top left corner. */
+export function roundedBox(outline: Outline, w: number, h: number, radius: number): void {
   if (w <= 0 || h <= 0) return;
   const r = Math.max(0, Math.min(radius, w / 2, h / 2));
-  const k = r * (1 - KAPPA);
-  const [right, bottom] = [x + w, y + h];
-  if (r === 0) {
-    outline.move(x, y);
-    if (reversed) {
-      outline.line(x, bottom);
-      outline.line(right, bottom);
-      outline.line(right, y);
-    } else {
-      outline.line(right, y);
-      outline.line(right, bottom);
-      outline.line(x, bottom);
-    }
-    outline.close();
-    return;
+  const corners = [[r, r], [w - r, r], [w - r, h - r], [r, h - r]] as const; // biome-ignore format: corners
+  for (const [index, middle] of corners.entries()) {
+    const start = 180 + 90 * index;
+    const arc = { middle, radii: [r, r], turn: 0 } as const;
+    const [x, y] = onArc(arc, start);
+    if (index === 0) outline.move(x, y);
+    else outline.line(x, y);
+    if (r > 0) curve(outline, arc, start, 90);
   }
-  if (reversed) {
-    outline.move(x + r, y);
-    outline.cubic(x + k, y, x, y + k, [x, y + r]);
-    outline.line(x, bottom - r);
-    outline.cubic(x, bottom - k, x + k, bottom, [x + r, bottom]);
-    outline.line(right - r, bottom);
-    outline.cubic(right - k, bottom, right, bottom - k, [right, bottom - r]);
-    outline.line(right, y + r);
-    outline.cubic(right, y + k, right - k, y, [right - r, y]);
-    outline.close();
-    return;
-  }
-  outline.move(x + r, y);
-  outline.line(right - r, y);
-  outline.cubic(right - k, y, right, y + k, [right, y + r]);
-  outline.line(right, bottom - r);
-  outline.cubic(right, bottom - k, right - k, bottom, [right - r, bottom]);
-  outline.line(x + r, bottom);
-  outline.cubic(x + k, bottom, x, bottom - k, [x, bottom - r]);
-  outline.line(x, y + r);
-  outline.cubic(x, y + k, x + k, y, [x + r, y]);
   outline.close();
 }
+
+/** The ellipse in a box or a part of it, from degrees that count from its top, clockwise; a pie where `filled`. */
+export function ellipse(
+  outline: Outline,
+  { w, h, start = 0, sweep = FULL }: { w: number; h: number; start?: number; sweep?: number },
+  filled: boolean,
+): void {
+  const length = Math.max(-FULL, Math.min(FULL, sweep));
+  if (w <= 0 || h <= 0 || length === 0) return;
+  const arc = { middle: [w / 2, h / 2], radii: [w / 2, h / 2], turn: 0 } as const;
+  const whole = Math.abs(length) === FULL;
+  outline.move(...onArc(arc, start - 90));
+  curve(outline, arc, start - 90, length);
+  if (filled && !whole) outline.line(w / 2, h / 2);
+  if (filled || whole) outline.close();
+  else outline.end();
+}
+
+type Point = readonly [number, number];
 
 interface Arc {
-  readonly w: number;
-  readonly h: number;
-  /** Degrees; 0 is at the top, clockwise. */
-  readonly start: number;
-  readonly sweep: number;
+  readonly middle: Point;
+  readonly radii: Point;
+  /** Degrees by which the ellipse is turned. */
+  readonly turn: number;
 }
 
-/** A part of an ellipse, or all of it, filled from its middle. */
-export function pie(outline: Outline, { w, h, start, sweep }: Arc): void {
-  if (w <= 0 || h <= 0 || sweep === 0) return;
-  const middle = [w / 2, h / 2] as const;
-  if (Math.abs(sweep) >= 360) outline.move(w / 2, 0);
-  else outline.move(...middle);
-  curve(outline, { middle, radii: [w / 2, h / 2] }, start, sweep, Math.abs(sweep) >= 360);
-  outline.close();
+/** Degrees count from the right of the ellipse. */
+function onArc({ middle: [mx, my], radii: [rx, ry], turn }: Arc, degrees: number, along = 0): Point {
+  const [angle, phi] = [(degrees * Math.PI) / 180, (turn * Math.PI) / 180];
+  const ux = rx * (Math.cos(angle) - along * Math.sin(angle));
+  const uy = ry * (Math.sin(angle) + along * Math.cos(angle));
+  return [mx + Math.cos(phi) * ux - Math.sin(phi) * uy, my + Math.sin(phi) * ux + Math.cos(phi) * uy];
 }
 
-/** A line along a part of an ellipse, `width` wide. */
-export function ring(outline: Outline, arc: Arc, width: number, round: boolean): void {
-  const { w, h, start } = arc;
-  const sweep = Math.max(-360, Math.min(360, arc.sweep));
-  if (w <= 0 || h <= 0 || sweep === 0) return;
-  const middle = [w / 2, h / 2] as const;
-  const outer = [w / 2 + width / 2, h / 2 + width / 2] as const;
-  const inner = [Math.max(0, w / 2 - width / 2), Math.max(0, h / 2 - width / 2)] as const;
-  if (Math.abs(sweep) === 360) {
-    curve(outline, { middle, radii: outer }, start, 360, true);
-    outline.close();
-    if (inner[0] > 0 && inner[1] > 0) curve(outline, { middle, radii: inner }, start + 360, -360, true);
-    outline.close();
-    return;
-  }
-  const [from, length] = sweep < 0 ? [start + sweep, -sweep] : [start, sweep];
-  curve(outline, { middle, radii: outer }, from, length, true);
-  curve(outline, { middle, radii: inner }, from + length, -length, false);
-  outline.close();
-  if (!round) return;
-  for (const angle of [from, from + length]) {
-    const [x, y] = onEllipse(middle, [w / 2, h / 2], angle);
-    dot(outline, x, y, width / 2);
-  }
-}
-
-/** A full circle. */
-export function dot(outline: Outline, x: number, y: number, radius: number): void {
-  curve(outline, { middle: [x, y], radii: [radius, radius] }, 0, 360, true);
-  outline.close();
-}
-
-function onEllipse(
-  [mx, my]: readonly [number, number],
-  [rx, ry]: readonly [number, number],
-  degrees: number,
-): readonly [number, number] {
-  const angle = ((degrees - 90) * Math.PI) / 180;
-  return [mx + rx * Math.cos(angle), my + ry * Math.sin(angle)];
-}
-
-interface Ellipse {
-  readonly middle: readonly [number, number];
-  readonly radii: readonly [number, number];
-}
-
-function curve(
-  outline: Outline,
-  { middle, radii: [rx, ry] }: Ellipse,
-  start: number,
-  sweep: number,
-  begins: boolean,
-): void {
+/** Cubic curves along the arc, from where the outline is. `scale` is applied to all of it. */
+function curve(outline: Outline, arc: Arc, start: number, sweep: number, [sx, sy]: Point = [1, 1]): void {
   const pieces = Math.max(1, Math.ceil(Math.abs(sweep) / 90));
   const step = sweep / pieces;
   const reach = (4 / 3) * Math.tan((step * Math.PI) / 720);
-  let from = start;
-  const first = onEllipse(middle, [rx, ry], from);
-  if (begins) outline.move(...first);
-  else outline.line(...first);
   for (let piece = 0; piece < pieces; piece++) {
-    const [a, b] = [((from - 90) * Math.PI) / 180, ((from + step - 90) * Math.PI) / 180];
-    const [x0, y0] = onEllipse(middle, [rx, ry], from);
-    const [x1, y1] = onEllipse(middle, [rx, ry], from + step);
-    outline.cubic(
-      x0 - reach * rx * Math.sin(a),
-      y0 + reach * ry * Math.cos(a),
-      x1 + reach * rx * Math.sin(b),
-      y1 - reach * ry * Math.cos(b),
-      [x1, y1],
-    );
-    from += step;
+    const [from, to] = [start + piece * step, start + (piece + 1) * step];
+    const [[ax, ay], [bx, by], [x, y]] = [onArc(arc, from, reach), onArc(arc, to, -reach), onArc(arc, to)];
+    outline.cubic(ax * sx, ay * sy, bx * sx, by * sy, [x * sx, y * sy]);
   }
 }
 
@@ -187,8 +105,10 @@ export function pathOutline(outline: Outline, { d, view, w, h }: Pick<PathNode, 
     else if (kind === 't') quad(mirrored('qt'), point(0));
     else if (kind === 'a') {
       const end = point(5);
-      for (const [one, two, to] of arcPieces([x, y], values, end)) cubic(one, two, to);
+      const arc = arcOf([x, y], values, end);
+      if (arc) curve(outline, arc, arc.from, arc.sweep, [sx, sy]);
       [x, y] = end;
+      outline.line(x * sx, y * sy);
     } else {
       if (kind === 'h') x = (relative ? x : 0) + values[0]!;
       else if (kind === 'v') y = (relative ? y : 0) + values[0]!;
@@ -200,48 +120,26 @@ export function pathOutline(outline: Outline, { d, view, w, h }: Pick<PathNode, 
   outline.end();
 }
 
-type Curve = readonly [readonly [number, number], readonly [number, number], readonly [number, number]];
-
-/** An arc by its end points (SVG 1.1, F.6.5) as cubic curves. */
-function arcPieces(
-  [x0, y0]: readonly [number, number],
+/** An arc between two points (SVG 1.1, F.6.5); undefined where there is none to draw. */
+function arcOf(
+  [x0, y0]: Point,
   values: readonly number[],
-  [x1, y1]: readonly [number, number],
-): readonly Curve[] {
+  [x1, y1]: Point,
+): (Arc & { from: number; sweep: number }) | undefined {
   const [rawX, rawY, turn, large, sweeps] = values as [number, number, number, number, number];
-  let [rx, ry] = [Math.abs(rawX), Math.abs(rawY)];
-  if (rx === 0 || ry === 0)
-    return [
-      [
-        [x0, y0],
-        [x1, y1],
-        [x1, y1],
-      ],
-    ];
   const phi = (turn * Math.PI) / 180;
   const [cos, sin] = [Math.cos(phi), Math.sin(phi)];
   const [hx, hy] = [(x0 - x1) / 2, (y0 - y1) / 2];
   const [px, py] = [cos * hx + sin * hy, cos * hy - sin * hx];
-  const excess = (px / rx) ** 2 + (py / ry) ** 2;
-  if (excess > 1) [rx, ry] = [rx * Math.sqrt(excess), ry * Math.sqrt(excess)];
+  if (rawX === 0 || rawY === 0 || (px === 0 && py === 0)) return undefined;
+  const grown = Math.max(1, Math.hypot(px / rawX, py / rawY));
+  const [rx, ry] = [Math.abs(rawX) * grown, Math.abs(rawY) * grown];
   const [a, b] = [(rx * py) ** 2, (ry * px) ** 2];
-  if (a + b === 0) return [];
   const factor = Math.sqrt(Math.max(0, ((rx * ry) ** 2 - a - b) / (a + b))) * (large === sweeps ? -1 : 1);
   const [qx, qy] = [(factor * rx * py) / ry, (-factor * ry * px) / rx];
-  const [cx, cy] = [cos * qx - sin * qy + (x0 + x1) / 2, sin * qx + cos * qy + (y0 + y1) / 2];
-  const from = Math.atan2((py - qy) / ry, (px - qx) / rx);
-  let length = Math.atan2((-py - qy) / ry, (-px - qx) / rx) - from;
-  if (sweeps && length < 0) length += 2 * Math.PI;
-  if (!sweeps && length > 0) length -= 2 * Math.PI;
-  const pieces = Math.max(1, Math.ceil(Math.abs(length) / (Math.PI / 2)));
-  const step = length / pieces;
-  const reach = (4 / 3) * Math.tan(step / 4);
-  const at = (angle: number, along: number): readonly [number, number] => {
-    const [ux, uy] = [Math.cos(angle) - along * Math.sin(angle), Math.sin(angle) + along * Math.cos(angle)];
-    return [cx + cos * rx * ux - sin * ry * uy, cy + sin * rx * ux + cos * ry * uy];
-  };
-  return Array.from({ length: pieces }, (_, piece) => {
-    const [begin, end] = [from + piece * step, from + (piece + 1) * step];
-    return [at(begin, reach), at(end, -reach), piece === pieces - 1 ? [x1, y1] : at(end, 0)] as const;
-  });
+  const middle = [cos * qx - sin * qy + (x0 + x1) / 2, sin * qx + cos * qy + (y0 + y1) / 2] as const;
+  const degrees = (x: number, y: number) => (Math.atan2((y - qy) / ry, (x - qx) / rx) * 180) / Math.PI;
+  const from = degrees(px, py);
+  const sweep = (degrees(-px, -py) - from + 2 * FULL) % FULL;
+  return { middle, radii: [rx, ry], turn, from, sweep: sweeps ? sweep : sweep - FULL };
 }
