@@ -8,6 +8,7 @@ import { pingApp, pingLimits } from './ping.ts';
 import type { Turns } from './turns.ts';
 
 const START_MS = 10_000;
+const STANDS_MS = 1_000;
 
 export type StartOutcome = 'ready' | 'cancelled' | { readonly late: Spent } | GuestEnd;
 
@@ -80,6 +81,14 @@ export class AppSessions {
       signal.removeEventListener('abort', cancelled);
       this.#opened = undefined;
     });
+  }
+
+  /** Resolves when a run that opens no session has ended or has run for a moment. */
+  async stands(process: AppRun): Promise<void> {
+    if (this.expected) return;
+    const { promise: moment, resolve } = Promise.withResolvers<unknown>();
+    using _ = this.#ownTime(STANDS_MS, resolve);
+    await Promise.race([moment, process.ended]);
   }
 
   /** Pings a run that is ready, and expects a session of it, until `unwatch`. */

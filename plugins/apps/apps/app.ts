@@ -21,7 +21,6 @@ import { Turns } from './turns.ts';
 /** Told with their code: somebody has to do something about them. */
 const REFUSALS: readonly string[] = ['SANDBOX_UNAVAILABLE', 'APP_CHANGED'];
 const STOP_MS = 3_000;
-const STANDS_MS = 1_000;
 /** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
 
@@ -134,12 +133,10 @@ export class App {
     });
   }
 
-  /** Resolves when it has ended or has run for a moment: without a session nothing says that it is ready. */
+  /** Resolves when a run that has begun has shown that it stands: without a session nothing says that it is ready. */
   async stands(): Promise<void> {
-    if (this.#state !== 'running' || this.#awaitsSession) return;
-    const { promise: moment, resolve } = Promise.withResolvers<unknown>();
-    using _ = this.#ownTime(STANDS_MS, resolve);
-    await Promise.race([moment, this.#process?.ended]);
+    if (this.#phase.state !== 'running' || !this.#process) return;
+    await this.sessions.stands(this.#process);
     await this.#turns.take(async () => undefined); // its end has changed the state by then
   }
 

@@ -317,7 +317,7 @@ export class Attention {
         signal,
         stage: 'local',
         prefix: wake.map(({ phrase }) => phrase),
-        rivals: (text) => this.#senses.intents().rivals(text, { language }),
+        rivals: (text) => this.#parts.senses.intents().rivals(text, { language }),
         ...maybe({ grammar, engine }),
       });
   }
