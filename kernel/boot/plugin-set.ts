@@ -32,33 +32,33 @@ export class PluginSet {
   }
 
   providers(entries: readonly PluginEntry[]): void {
+    const { installed, report, line } = this.#options;
     const nodes = entries.map(graphNode);
     for (const [service, ids] of providersOf(nodes)) {
-      const own = ids.toSorted((a, b) => Number(this.#options.installed(a)) - Number(this.#options.installed(b)));
+      const own = ids.toSorted((a, b) => Number(installed(a)) - Number(installed(b)));
       const [first, ...others] = service in KERNEL_SERVICES ? ['the kernel', ...own] : own;
       for (const id of others) {
         const message = `plugin ${id} provides ${service}, and so does ${first}`;
-        this.#options.report('core', this.#options.line(id), ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
+        report('core', line(id), ['plugins', id], 'SERVICE_ALREADY_PROVIDED', message, id);
       }
     }
     for (const path of cyclesOf(nodes)) {
       const { code, message } = new CoreError('DEPENDENCY_CYCLE', { path: path.join(' -> ') });
-      const id = path.find((one) => this.#options.installed(one)) ?? path[0]!;
-      this.#options.report('core', this.#options.line(id), ['plugins', id], code, message, id);
+      const id = path.find((one) => installed(one)) ?? path[0]!;
+      report('core', line(id), ['plugins', id], code, message, id);
     }
   }
 
   /** Asked on the way to a complaint only: it reads every manifest of the tree. */
   #whoProvides(service: string, range: string): string {
-    const ids = [...this.#options.tree].flatMap(([id, file]) => {
+    const { root, tree, removed: lines } = this.#options;
+    const ids = [...tree].flatMap(([id, file]) => {
       const version = readManifest<PluginManifest>(file, 'plugin', () => undefined)?.value.provides?.[service];
       return version !== undefined && satisfies(version, range) ? [id] : [];
     });
-    const removed = [...treeAliases(this.#options.root)]
-      .filter(([, { plugin }]) => ids.includes(plugin))
-      .map(([alias]) => alias);
+    const removed = [...treeAliases(root)].filter(([, { plugin }]) => ids.includes(plugin)).map(([alias]) => alias);
     for (const id of [...ids, ...removed]) {
-      const { file, line } = this.#options.removed.get(id)?.() ?? {};
+      const { file, line } = lines.get(id)?.() ?? {};
       if (file !== undefined) return `plugin ${id} provides it, and ${shown(file)}:${line} removes it`;
     }
     const offers = ids.map((id) => `"${id}: ^1.0.0"`).join(' or ');
@@ -67,10 +67,11 @@ export class PluginSet {
 
   /** Names that settings of the SKU take from other plugins, against those that its plugins offer. */
   names(entries: readonly PluginEntry[]): void {
+    const { given, report, line } = this.#options;
     for (const { id, manifest } of entries)
       for (const [path, { kind, service }] of Object.entries(manifest.refers ?? {})) {
         const keys = path.split('.');
-        const named = keys.reduce<unknown>((at, key) => Object(at)[key], this.#options.given.get(id));
+        const named = keys.reduce<unknown>((at, key) => Object(at)[key], given.get(id));
         const offers = new Set(entries.flatMap((entry) => offersOf(entry, kind, service)));
         if (!Array.isArray(named) || offers.has('*')) continue;
         for (const [index, name] of named.entries()) {
@@ -78,20 +79,14 @@ export class PluginSet {
           const there = offers.size > 0 ? `it has ${[...offers].join(', ')}` : 'it has none';
           const message = `configuration ${id}.${path} names the ${kind} ${name}, and no plugin of this SKU offers it: ${there}${didYouMean(String(name), offers)}`;
           // The others of the list are used: a device that runs goes on.
-          this.#options.report(
-            'nothing',
-            this.#options.line(id),
-            ['plugins', id, 'config', ...keys, index],
-            'SKU_INVALID',
-            message,
-            id,
-          );
+          report('nothing', line(id), ['plugins', id, 'config', ...keys, index], 'SKU_INVALID', message, id);
         }
       }
   }
 
   /** Reports services that are missing. Returns the problems that the operator meant: the provider was switched off. */
   services(entries: readonly PluginEntry[], all: readonly PluginEntry[]): readonly Problem[] {
+    const { disabled, report, line } = this.#options;
     const meant: Problem[] = [];
     const offers = entries.flatMap(({ id, manifest }) =>
       Object.entries(manifest.provides ?? {}).map(([service, version]) => ({ service, version, by: `plugin ${id}` })),
@@ -102,18 +97,11 @@ export class PluginSet {
       for (const [service, range] of Object.entries(manifest.requires ?? {})) {
         const offer = offers.find((one) => one.service === service);
         if (offer && satisfies(offer.version, range)) continue;
-        const off = all.find((one) => this.#options.disabled.includes(one.id) && one.manifest.provides?.[service]);
+        const off = all.find((one) => disabled.includes(one.id) && one.manifest.provides?.[service]);
         const absent = off ? `plugin ${off.id} provides it, and is switched off` : this.#whoProvides(service, range);
         const reason = offer ? `${offer.by} provides ${offer.version}` : absent;
         const { code, message } = new CoreError('SERVICE_MISSING', { service, range, reason });
-        const problem = this.#options.report(
-          'nothing',
-          this.#options.line(id),
-          ['plugins', id],
-          code,
-          `plugin ${id}: ${message}`,
-          id,
-        );
+        const problem = report('nothing', line(id), ['plugins', id], code, `plugin ${id}: ${message}`, id);
         if (off && !offer) meant.push(problem);
       }
     }

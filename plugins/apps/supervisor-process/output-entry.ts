@@ -3,8 +3,7 @@
 import { maybe } from '@device-core/plugin-api';
 import { redact } from '@device-core/plugin-api/inside/redact';
 import type { OutputLine, OutputStream } from '@device-core/plugin-api/inside/services/app-supervisor';
-
-export type OutputLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+import { levelOf, type OutputLevel } from '../shared/output-level.ts';
 
 export interface OutputEntry {
   readonly level: OutputLevel;
@@ -16,25 +15,6 @@ export interface OutputEntry {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** pino's numbers and the names that loggers use. */
-const LEVELS: Readonly<Record<string, OutputLevel>> = {
-  '10': 'debug',
-  '20': 'debug',
-  '30': 'info',
-  '40': 'warn',
-  '50': 'error',
-  '60': 'fatal',
-  trace: 'debug',
-  debug: 'debug',
-  info: 'info',
-  notice: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  error: 'error',
-  critical: 'fatal',
-  fatal: 'fatal',
-};
-
 /**
  * A line of stdout is `info`, of stderr `warn`. A JSON object with `level` and `msg` or `message` keeps its level; its
  * own time is not believed.
@@ -44,7 +24,7 @@ export function entryOf(line: string, from: Exclude<OutputStream, 'log'>, time: 
   const said = line.startsWith('{') ? parsed(line) : undefined;
   if (!said) return plain;
   const { level, msg, message, time: _time, ts: _ts, timestamp: _timestamp, ...fields } = said;
-  const known = LEVELS[String(level).toLowerCase()];
+  const known = levelOf(level);
   const text = msg ?? message;
   if (known === undefined || typeof text !== 'string') return plain;
   const more = Object.keys(fields).length > 0 ? { fields: redact(fields) as Readonly<Record<string, unknown>> } : {};

@@ -1,6 +1,7 @@
 import { redact, redactText } from '@device-core/plugin-api/inside/redact';
 import { StreamRedaction } from '@device-core/plugin-api/inside/redact-stream';
 import type { OutputLine } from '@device-core/plugin-api/inside/services/app-supervisor';
+import { levelOf } from '../shared/output-level.ts';
 
 /** Members of a line of `journalctl -o json` that are read. */
 export const FIELDS = ['MESSAGE', 'PRIORITY', '_SYSTEMD_UNIT', '_SYSTEMD_INVOCATION_ID', '_TRANSPORT'] as const;
@@ -16,23 +17,6 @@ export interface JournalLine {
 
 /** syslog's numbers. */
 const LEVELS = ['error', 'error', 'error', 'error', 'warn', 'info', 'info', 'debug'] as const;
-const NAMES: Readonly<Record<string, OutputLine['level']>> = {
-  '10': 'debug',
-  '20': 'debug',
-  '30': 'info',
-  '40': 'warn',
-  '50': 'error',
-  '60': 'error',
-  trace: 'debug',
-  debug: 'debug',
-  info: 'info',
-  notice: 'info',
-  warn: 'warn',
-  warning: 'warn',
-  error: 'error',
-  critical: 'error',
-  fatal: 'error',
-};
 
 /** Reads the entries of one unit in their order. A secret may have lines in several entries of one start. */
 export function journalReader(unit: string): (text: string) => JournalLine | undefined {
@@ -70,7 +54,7 @@ export function journalLine(
     ...fields
   } = (message.startsWith('{') ? objectOf(message) : undefined) ?? {};
   const inner = typeof msg === 'string' ? msg : other;
-  const known = Object.hasOwn(NAMES, String(name).toLowerCase()) ? NAMES[String(name).toLowerCase()] : undefined;
+  const known = levelOf(name);
   const from = own ? 'stdout' : 'log';
   if (known === undefined || typeof inner !== 'string')
     return {
@@ -81,7 +65,7 @@ export function journalLine(
   const { time: _time, ts: _ts, timestamp: _timestamp, ...more } = fields;
   const given = Object.keys(more).length > 0 ? { fields: redact(more) as Readonly<Record<string, unknown>> } : {};
   return {
-    line: { at, level: known, from, text: redactText(inner), ...given },
+    line: { at, level: known === 'fatal' ? 'error' : known, from, text: redactText(inner), ...given },
     invocation,
   };
 }
