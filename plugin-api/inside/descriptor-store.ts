@@ -14,9 +14,14 @@ export type TellManager = (message: string, descriptor?: number) => unknown;
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+interface Held {
+  readonly descriptor: number;
+  readonly ended: string;
+}
+
 export class DescriptorStore {
   readonly #left: Map<string, number>;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Map<string, Held>();
   #tell: TellManager | undefined;
   #ending = false;
 
@@ -28,32 +33,30 @@ export class DescriptorStore {
   take(name: string): number | undefined {
     const descriptor = this.#left.get(name);
     this.#left.delete(name);
-    if (descriptor !== undefined) this.#held.set(name, descriptor);
+    if (descriptor !== undefined) this.#held.set(name, { descriptor, ended: name });
     return descriptor;
   }
 
-  /** The service manager gets a copy, in the place of what had the name; where there is none, nothing happens. */
-  hold(name: string, descriptor: number): void {
-    this.#held.set(name, descriptor);
-    this.#store(name, descriptor);
+  /**
+   * The service manager gets a copy, in the place of what had the name; where there is none, nothing happens. `ended` is
+   * the name for the next process, where this one ends in order.
+   */
+  hold(name: string, descriptor: number, ended = name): void {
+    const former = this.#held.get(name);
+    this.#held.set(name, { descriptor, ended });
+    if (former?.descriptor !== descriptor) this.#store(name, descriptor);
   }
 
-  /**
-   * The caller is about to close its descriptor. Where the Core ends, the service manager goes on to hold its copy,
-   * under the name `as`; else it gives it up.
-   */
-  part(name: string, as = name): void {
-    const descriptor = this.#held.get(name);
+  /** The caller is about to close its descriptor. The service manager gives its copy up, if the Core does not end. */
+  part(name: string): void {
     this.#held.delete(name);
-    if (this.#ending && as === name) return;
-    if (this.#ending && descriptor !== undefined) this.#store(as, descriptor);
-    this.#tell?.(`FDSTOREREMOVE=1\nFDNAME=${MARK}${name}`);
+    if (!this.#ending) this.#remove(name);
   }
 
   /** The service manager can be told now, of what came before as well. */
   attach(tell: TellManager): Disposable {
     this.#tell = tell;
-    for (const [name, descriptor] of this.#held) this.#store(name, descriptor);
+    for (const [name, { descriptor }] of this.#held) this.#store(name, descriptor);
     return {
       [Symbol.dispose]: () => {
         if (this.#tell === tell) this.#tell = undefined;
@@ -61,9 +64,14 @@ export class DescriptorStore {
     };
   }
 
-  /** The Core ends: copies stay. */
+  /** The Core ends, and copies stay. Plugins are asked to end after that, and the one that tells the manager among the first. */
   end(): void {
     this.#ending = true;
+    for (const [name, { descriptor, ended }] of this.#held) {
+      if (ended === name) continue;
+      this.#store(ended, descriptor);
+      this.#remove(name);
+    }
   }
 
   /** There is something that no plugin has taken yet. */
@@ -75,14 +83,18 @@ export class DescriptorStore {
   release(): readonly (readonly [name: string, descriptor: number])[] {
     const all = [...this.#left];
     this.#left.clear();
-    for (const [name] of all) this.#tell?.(`FDSTOREREMOVE=1\nFDNAME=${MARK}${name}`);
+    for (const [name] of all) this.#remove(name);
     return all;
   }
 
   #store(name: string, descriptor: number): void {
+    this.#remove(name);
     // Without FDPOLL=0 the manager would drop a line that hung up, and look at each one until then.
-    this.#tell?.(`FDSTOREREMOVE=1\nFDNAME=${MARK}${name}`);
     this.#tell?.(`FDSTORE=1\nFDPOLL=0\nFDNAME=${MARK}${name}`, descriptor);
+  }
+
+  #remove(name: string): void {
+    this.#tell?.(`FDSTOREREMOVE=1\nFDNAME=${MARK}${name}`);
   }
 }
 

@@ -39,6 +39,7 @@ const CORES = [
   'test/kernel/{known-good,main}.test.ts',
   'test/plugins/cli/{devicectl,starting}.test.ts',
   'test/plugins/config/crash.test.ts',
+  'test/plugins/host-uart/restart.test.ts',
   'test/plugins/supervisor-process/{contract,range}.test.ts',
   'test/plugins/web/lines.test.ts',
 ];

@@ -23,7 +23,7 @@ import { productionFiles } from '../../plugins/life/systemd/program/production.t
 import { render, valuesProblem } from '../../plugins/life/systemd/program/render.ts';
 import { Root } from '../../plugins/life/systemd/program/root.ts';
 import { skuForService } from '../../plugins/life/systemd/program/sku.ts';
-import { dropInOf, needsOf } from '../../plugins/life/systemd/program/sku-needs.ts';
+import { dropInOf, needsOf, profileLinesOf } from '../../plugins/life/systemd/program/sku-needs.ts';
 import { wardenConfigOf } from '../../plugins/life/systemd/program/warden-config.ts';
 import { without } from '../fixtures/debian.ts';
 import { devicectl, SMALL_SKU } from '../fixtures/installed-core.ts';
@@ -170,6 +170,17 @@ describe('openings of a SKU', () => {
       ],
     );
     assert.doesNotMatch(of({ 'host-i2c': { version: '^1.0.0', config: { buses: [] } } }), /Device|Groups/);
+    const manifest = {
+      skuVersion: 1,
+      id: 'x',
+      title: 'x',
+      plugins: { 'host-uart': listed('lines', '/dev/serial0'), 'host-can': listed('interfaces', 'can0') },
+    } as unknown as SkuManifest;
+    const profile = profileLinesOf(
+      manifest,
+      needsOf(manifest, () => false),
+    ).split('\n');
+    assert.deepEqual(profile.slice(1), ['"/dev/serial0" rw,', '/dev/tty[A-Z]*[0-9] rw,', 'network can,', '']);
     assert.throws(() => of({ 'host-uart': listed('lines', '/dev/x y') }), /no device node/);
   });
 

@@ -27,6 +27,7 @@ const READ_BYTES = 16 * structs.EVENT_BYTES;
 
 /** Name of a line that was put to its safe level when the Core ended. */
 const safely = (name: string): string => `${name}.safe`;
+const hasSafe = ({ direction, safe }: LineSettings): boolean => direction !== 0 && safe !== KEEP;
 
 interface Line {
   readonly fd: number;
@@ -98,15 +99,12 @@ class Chip implements HostDevice {
   close(): void {
     for (const { fd, settings, listening } of this.#lines.values()) {
       listening?.[Symbol.dispose]();
-      const name = this.#nameOf(settings.line);
-      const { direction, safe } = settings;
-      const putSafe = direction !== 0 && safe !== KEEP;
       try {
-        if (putSafe) this.#calls.ioctl(fd, GPIO.setValues, structs.valuesBytes(safe as 0 | 1));
+        if (hasSafe(settings)) this.#calls.ioctl(fd, GPIO.setValues, structs.valuesBytes(settings.safe as 0 | 1));
       } catch (error) {
         if (!(error instanceof KernelError)) throw error; // the controller is gone: it has no levels
       }
-      this.#calls.store.part(name, putSafe ? safely(name) : name);
+      this.#calls.store.part(this.#nameOf(settings.line));
       this.#calls.close(fd);
     }
     this.#calls.close(this.#opened.fd);
@@ -145,7 +143,6 @@ class Chip implements HostDevice {
     const settled = () => {
       const made: Line = { fd: structs.descriptorIn(request), settings, listening: undefined, sequence: 0 };
       this.#lines.set(settings.line, made);
-      this.#calls.store.hold(this.#nameOf(settings.line), made.fd);
       return this.#settled(made, settings);
     };
     try {
@@ -167,7 +164,6 @@ class Chip implements HostDevice {
     if (fd === undefined) return undefined;
     const line: Line = { fd, settings, listening: undefined, sequence: undefined };
     this.#lines.set(settings.line, line);
-    store.hold(name, fd);
     if (moved !== undefined) {
       store.part(safely(name));
       if (moved !== fd) this.#calls.close(moved);
@@ -223,6 +219,8 @@ class Chip implements HostDevice {
   #settled(line: Line, settings: LineSettings): Uint8Array {
     line.settings = settings;
     line.left = undefined;
+    const name = this.#nameOf(settings.line);
+    this.#calls.store.hold(name, line.fd, hasSafe(settings) ? safely(name) : name);
     if (line.sequence === undefined) this.#tellMissed(line);
     if (settings.edge === 0) {
       line.listening?.[Symbol.dispose]();

@@ -28,12 +28,15 @@ export function transferIn(body: Buffer): Transfer | undefined {
   const head = 4 + 2 * count;
   if (count === 0 || count > 16 || body.length < head) return undefined;
   const word = body.readUInt16LE();
-  const segments = Array.from({ length: count }, (_, index) => {
-    const length = body.readUInt16LE(4 + 2 * index);
-    return { read: (length & 0x8000) !== 0, length: length & 0x7fff };
-  });
+  const segments: Segment[] = [];
+  let wanted = 0;
+  for (let at = 4; at < head; at += 2) {
+    const length = body.readUInt16LE(at);
+    const segment = { read: (length & 0x8000) !== 0, length: length & 0x7fff };
+    segments.push(segment);
+    if (!segment.read) wanted += segment.length;
+  }
   const written = body.subarray(head);
-  const wanted = segments.reduce((sum, { read, length }) => sum + (read ? 0 : length), 0);
   if (written.length !== wanted) return undefined;
   return { address: word & 0x3ff, tenBit: (word & 0x8000) !== 0, segments, written };
 }

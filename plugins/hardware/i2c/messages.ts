@@ -23,23 +23,33 @@ export function checkAddress({ address, tenBit, name }: I2cHandle): void {
 
 /** Throws PARAMS_INVALID for a transfer that clocks nothing, or too much. */
 export function transferBody({ address, tenBit }: I2cHandle, segments: readonly I2cSegment[]): Buffer {
-  const lengths = segments.map((segment) => ('read' in segment ? segment.read : segment.write.length));
-  const total = lengths.reduce((sum, length) => sum + length, 0);
+  const { length: count } = segments;
   const fail = (where: string, reason: string): never => {
     throw new CoreError('PARAMS_INVALID', { where, reason });
   };
-  if (segments.length === 0) fail('segments', 'there is none');
-  if (segments.length > MAX_SEGMENTS) fail('segments', `at most ${MAX_SEGMENTS} are allowed`);
-  if (lengths.some((length) => !Number.isInteger(length) || length < 0)) fail('segments', 'a length must be 0 or more');
+  if (count === 0) fail('segments', 'there is none');
+  if (count > MAX_SEGMENTS) fail('segments', `at most ${MAX_SEGMENTS} are allowed`);
+  let total = 0;
+  let written = 0;
+  for (const segment of segments) {
+    const length = 'read' in segment ? segment.read : segment.write.length;
+    if (!Number.isInteger(length) || length < 0) fail('segments', 'a length must be 0 or more');
+    total += length;
+    if ('write' in segment) written += length;
+  }
   if (total > MAX_BYTES) fail('segments', `they have ${total} bytes, at most ${MAX_BYTES} are allowed`);
-  const written = segments.flatMap((segment) => ('write' in segment ? [segment.write] : []));
-  const body = Buffer.alloc(HEAD + 2 * segments.length);
+  const body = Buffer.alloc(HEAD + 2 * count + written);
   body.writeUInt16LE(tenBit ? address | TEN_BIT : address);
-  body[2] = segments.length;
-  segments.forEach((segment, index) => {
-    body.writeUInt16LE('read' in segment ? lengths[index]! | READ : lengths[index]!, HEAD + 2 * index);
-  });
-  return Buffer.concat([body, ...written]);
+  body[2] = count;
+  let at = HEAD + 2 * count;
+  for (let index = 0; index < count; index++) {
+    const segment = segments[index]!;
+    body.writeUInt16LE('read' in segment ? segment.read | READ : segment.write.length, HEAD + 2 * index);
+    if ('read' in segment) continue;
+    body.set(segment.write, at);
+    at += segment.write.length;
+  }
+  return body;
 }
 
 export function speedBody(hz: number): Buffer {

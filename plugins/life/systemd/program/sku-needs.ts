@@ -97,7 +97,7 @@ export function dropInOf({ devices, groups, families, network }: Needs, sku: str
 }
 
 /** `<service>-core.d/sku`: what the AppArmor profile of the Core opens for a SKU. Its rules end with a comma, and there may be none. */
-export function profileLinesOf({ plugins, id }: SkuManifest, { devices }: Needs): string {
+export function profileLinesOf({ plugins, id }: SkuManifest, { devices, families }: Needs): string {
   const { folders = [] } = (typeof plugins.apps === 'object' ? plugins.apps.config : undefined) ?? {};
   const named = Object.values(plugins).flatMap((line) =>
     typeof line === 'object' && line.path !== undefined ? [line.path] : [],
@@ -109,6 +109,9 @@ export function profileLinesOf({ plugins, id }: SkuManifest, { devices }: Needs)
     `# What SKU ${id} needs beyond the profile. Made by devicectl system install.`,
     ...own.map((folder) => `${profilePath(folder, '/{,**}')} mr,`),
     ...devices.filter((device) => device.startsWith('/')).map((device) => `${profilePath(device)} rw,`),
+    // The profile sees the node behind a link. The device list of the unit still refuses all other lines.
+    ...(devices.some((device) => device.startsWith('/dev/serial')) ? ['/dev/tty[A-Z]*[0-9] rw,'] : []),
+    ...families.map((family) => `network ${family.slice('AF_'.length).toLowerCase()},`),
   ];
   return `${lines.join('\n')}\n`;
 }
