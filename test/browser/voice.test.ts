@@ -19,7 +19,7 @@ describe('the page of the voice', { skip: noBrowser }, () => {
 
   before(async () => {
     folder = await mkdtemp(joinPath(tmpdir(), 'talk-'));
-    const samples = join(silence(700), await say('what time is it'), silence(6_000));
+    const samples = join(silence(700), await say('what time is it', 'rms'), silence(6_000));
     sentence = Buffer.from(
       encodeWav({ samples: join(silence(400), await say('turn it up'), silence(400)), rate: 16_000 }),
     );
