@@ -158,10 +158,10 @@ export class App {
   /** Resolves when it has ended or has run for a moment: without a session nothing says that it is ready. */
   async stands(): Promise<void> {
     if (this.#state !== 'running' || this.#awaitsSession) return;
-    const { promise: moment, resolve } = Promise.withResolvers<unknown>();
+    const { promise, resolve } = Promise.withResolvers<unknown>();
     using _ = this.#ownTime(STANDS_MS, resolve);
-    await Promise.race([moment, this.#process?.ended]);
-    await this.#turns.take(async () => undefined); // its end has changed the state by then
+    void this.#process?.ended.then(resolve);
+    await promise.then(() => this.#turns.take(async () => undefined)); // its end has changed the state by then
   }
 
   /** Resolves when nothing of it runs any more. A start that is under way is given up. */

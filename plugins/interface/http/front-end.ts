@@ -211,7 +211,7 @@ export class FrontEnd {
     return caller;
   }
 
-  /** What follows is charged to the caller of the connection, who may be known only at the end of it. */
+  /** Has what follows charged to the caller of the connection, who may be known only at the end of it. */
   charge(raw: IncomingMessage, connection = this.#connections.of(raw.socket)): void {
     if (connection) this.#loop.follow(() => connection.share!);
   }

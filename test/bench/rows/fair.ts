@@ -1,7 +1,8 @@
 /**
- * Rows 31 to 37, and 134 to 139: what innocent clients feel of a flood, what the Core holds meanwhile, and what it has kept a minute later. The whole device runs as a process of its own, over
- * loopback; the attacker is another thread of this process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over
- * REST, one over the socket of its app, and one waits for an event that it published.
+ * Rows 31 to 37, and 134 to 139: what innocent clients feel of a flood, what the Core holds meanwhile, and what it has kept
+ * a minute later. The whole device runs as a process of its own, over loopback. The attacker is another thread of this
+ * process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over REST, one over the socket
+ * of its app, and one waits for an event that it published.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
