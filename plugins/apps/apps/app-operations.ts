@@ -142,7 +142,7 @@ export function appOperations(
     change(
       'start',
       'Start an app',
-      'Answers when it runs or failed to; `state` tells which. An app without a session has run for a second by then. Releases a quarantine.',
+      'Answers when it runs or failed to; `state` tells which. Without a session it has run for a second by then. Ends a quarantine.',
     ),
     change('stop', 'Stop an app', 'Answers when none of its processes is left.'),
     change('restart', 'Stop an app and start it again', 'Answers when it runs or failed to.'),

@@ -86,9 +86,10 @@ export class AppSessions {
   /** Resolves when a run that opens no session has ended or has run for a moment. */
   async stands(process: AppRun): Promise<void> {
     if (this.expected) return;
-    const { promise: moment, resolve } = Promise.withResolvers<unknown>();
+    const { promise, resolve } = Promise.withResolvers<unknown>();
     using _ = this.#ownTime(STANDS_MS, resolve);
-    await Promise.race([moment, process.ended]);
+    void process.ended.then(resolve);
+    await promise;
   }
 
   /** Pings a run that is ready, and expects a session of it, until `unwatch`. */

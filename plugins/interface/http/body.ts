@@ -67,7 +67,7 @@ export function wholeBody(request: IncomingMessage, limit: number): unknown {
   return parse(bytes ?? NOTHING);
 }
 
-/** JSON of a request that no route of fastify's has; `arrived` is called before it is parsed. Throws BODY_TOO_LARGE, JSON_INVALID, REQUEST_INVALID. */
+/** JSON for a door; `arrived` is called before it is parsed. Throws BODY_TOO_LARGE, JSON_INVALID, REQUEST_INVALID. */
 export async function readJson(request: IncomingMessage, limit: number, arrived: () => void): Promise<unknown> {
   if (Number(request.headers['content-length']) > limit) throw tooLarge(limit);
   const bytes = request.complete ? undefined : await collect(request, limit);

@@ -59,14 +59,14 @@ export class Doors {
     try {
       const connection = connections.of(request.socket);
       if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
+      // The caller is known after its body was read, and is charged with that, too.
+      connection.share = loop.share(shareName(ANONYMOUS));
       const refusal = connection.origin?.refusal(request);
       if (refusal) throw refusal;
       const { token } = await credentialsOf(request, connection);
       const over = new AbortController();
       response.once('close', () => over.abort());
       const { method = 'GET', headers } = request;
-      // The caller is known after its body was read: it is charged with that, too.
-      connection.share = loop.share(shareName(ANONYMOUS));
       const arrived = () => charge(request, connection);
       const answer = await handler({
         method,

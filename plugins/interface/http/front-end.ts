@@ -195,9 +195,11 @@ export class FrontEnd {
   #connectionOf(raw: IncomingMessage): Connection {
     const connection = this.#connections.of(raw.socket);
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
+    // Before it is known, and where it is refused: all those together are one caller.
+    connection.share ??= this.#loop.share(shareName(ANONYMOUS));
+    this.charge(raw, connection);
     const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
-    this.charge(raw, connection);
     return connection;
   }
 
@@ -209,9 +211,9 @@ export class FrontEnd {
     return caller;
   }
 
-  /** What follows is charged to the caller of the connection, who may be known only at the end of it. */
+  /** Has what follows charged to the caller of the connection, who may be known only at the end of it. */
   charge(raw: IncomingMessage, connection = this.#connections.of(raw.socket)): void {
-    this.#loop.follow(() => connection?.share ?? this.#loop.share(shareName(ANONYMOUS)));
+    if (connection) this.#loop.follow(() => connection.share!);
   }
 
   #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {

@@ -32,6 +32,8 @@ interface Lane {
 const MOST_WAITING = 4_000;
 /** Requests that one turn of the event loop serves where no connection waited before. */
 const TOGETHER = 4;
+/** Connections on which no caller has spoken yet: many new ones cost those that are known one turn. */
+const STRANGERS = {};
 
 export class Turns {
   readonly #handle: Handler;
@@ -145,7 +147,7 @@ export class Turns {
   #queue(lane: Lane): void {
     if (lane.queued || lane.busy || (lane.waiting.length === 0 && !lane.held)) return;
     lane.queued = true;
-    const caller = this.#callerOf(lane.socket) ?? lane;
+    const caller = this.#callerOf(lane.socket) ?? STRANGERS;
     const row = this.#rows.get(caller);
     if (row) row.push(lane);
     else this.#rows.set(caller, [lane]);

@@ -1,7 +1,8 @@
 /**
- * Rows 31 to 37, and 134 to 139: what innocent clients feel of a flood, what the Core holds meanwhile, and what it has kept a minute later. The whole device runs as a process of its own, over
- * loopback; the attacker is another thread of this process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over
- * REST, one over the socket of its app, and one waits for an event that it published.
+ * Rows 31 to 37, and 134 to 139: what innocent clients feel of a flood, what the Core holds meanwhile, and what it has kept
+ * a minute later. The whole device runs as a process of its own, over loopback. The attacker is another thread of this
+ * process, or a plugin in a worker. Each flood ends with its row. The innocents: one asks over REST, one over the socket
+ * of its app, and one waits for an event that it published.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -19,10 +20,10 @@ import type { Attack, Flood } from '../workloads/flood.ts';
 
 const ATTACKER = new URL('../workloads/flood.ts', import.meta.url);
 
-const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: device\r\n\r\n`;
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 const send = (method: string, path: string, body: object) => {
   const text = JSON.stringify(body);
-  const head = `${method} ${path} HTTP/1.1\r\nhost: device\r\ncontent-type: application/json\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n`;
   return `${head}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 };
 const PING = `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'system.ping' })}\n`;
@@ -145,7 +146,8 @@ async function measureOn(
   await session.ready();
   await session.request('events.subscribe', { filters: [`app.${FLASH}.event.*`] });
   const ask = {
-    REST: () => core.ask('/ping', { agent }),
+    // A client without a name shares its turns with all others that have none.
+    REST: () => core.ask('/ping', { agent, token: core.token('flash-reader') }),
     RPC: () => session.request('system.ping'),
     event: async () => {
       await session.request('events.publish', { topic: `app.${FLASH}.event.tick`, payload: {} });
@@ -222,7 +224,8 @@ async function attack(core: SpawnedCore, flood: Flood | 'guest'): Promise<Attack
     const socket = flood.app === undefined ? core.socket : core.rpc(flood.app);
     const { token } = flood;
     const by = token === undefined ? '' : `authorization: Bearer ${core.token(token)}\r\n`;
-    const text = flood.text.replace('\r\n', `\r\n${by}`);
+    // A host without the port of the Core is another origin, and is refused before anything else.
+    const text = flood.text.replace('host: localhost\r\n', `host: localhost:${core.port}\r\n${by}`);
     const workerData: Attack = { flood: { ...flood, text }, port: core.port, socket };
     return new Worker(ATTACKER, { workerData });
   }
