@@ -75,6 +75,8 @@ export class Attention {
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
   /** Counts changes of the engines. */
   #changes = 0;
+  /** By the service that rings: how it is silenced. */
+  readonly #bells = new Map<string, () => Promise<unknown>>();
   /** Failures of the ear in a row, and the last reason told. */
   #failures = 0;
   #told: string | undefined;
@@ -99,6 +101,14 @@ export class Attention {
 
   get ear(): Ear | undefined {
     return this.#senses.ear;
+  }
+
+  /** While something rings, stop words are heard without a wake phrase. `silence` absent: it rings no more. */
+  ringing(what: string, silence: (() => Promise<unknown>) | undefined): void {
+    if (this.#bells.has(what) === (silence !== undefined)) return;
+    if (silence) this.#bells.set(what, silence);
+    else this.#bells.delete(what);
+    this.#senses.ear?.refresh();
   }
 
   useAudio(audio: Audio, scope: Scope): void {
@@ -311,7 +321,7 @@ export class Attention {
     const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
     const { state } = this.#floor.machine;
     if (state === 'thinking') return [...wake, ...stops];
-    if (state !== 'speaking') return wake;
+    if (state !== 'speaking') return this.#bells.size > 0 ? [...wake, ...stops] : wake;
     if (whileSpeaking === 'suspend') return [];
     if (whileSpeaking === 'normal') return [...wake, ...stops];
     return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];
@@ -356,8 +366,13 @@ export class Attention {
         return;
       }
     }
-    if (!stopWords.includes(hit.phrase)) this.#floor.input({ kind: 'wake', turn: randomUUID(), hit });
-    else if (state === 'speaking' || state === 'thinking') this.#floor.input({ kind: 'stop' });
+    if (!stopWords.includes(hit.phrase)) {
+      this.#floor.input({ kind: 'wake', turn: randomUUID(), hit });
+      return;
+    }
+    for (const [what, silence] of this.#bells)
+      silence().catch((error: unknown) => this.#log.warn({ reason: reasonOf(error) }, `cannot silence ${what}`));
+    if (state === 'speaking' || state === 'thinking') this.#floor.input({ kind: 'stop' });
   }
 }
 
