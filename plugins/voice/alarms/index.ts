@@ -21,7 +21,7 @@ interface Settings {
 
 /** The first sounds are softer: they wake no one with a fright. */
 const SOFT_TIMES = 4;
-/** Of more that were missed at once the panel says the latest. */
+/** The panel says the latest of those that were missed at once. */
 const MOST_TOASTS = 3;
 /** A reminder is read aloud so often while it rings. */
 const SAID_TIMES = 2;

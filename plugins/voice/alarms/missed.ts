@@ -1,4 +1,4 @@
-/** What the panel says of missed alarms, by language. The text of a reminder is in no event, so it is left out here. */
+/** Words of the panel for missed alarms, by language. The text of a reminder is in no event, so it is left out here. */
 import type { MissedAlarm } from '@device-core/plugin-api/services/alarms';
 
 type Words = Readonly<Record<'alarm' | 'reminder' | 'off', string>>;

@@ -250,7 +250,7 @@ suite('clocks, zones and restarts', () => {
     );
   });
 
-  test('the panel says what was missed, in its language and without the text', async () => {
+  test('the panel tells missed alarms in its language and without the text', async () => {
     const OFF = 'The device was off, or its clock was changed.';
     const table: readonly (readonly [panel: string | undefined, said: readonly string[]])[] = [
       [undefined, []],

@@ -7,7 +7,7 @@ import { start } from './started.ts';
 
 after(leakCheck());
 
-describe('what rings', () => {
+describe('a bell', () => {
   it('is silenced by a stop word without a wake phrase, and by no other time', async () => {
     let tell: (ringing: readonly object[]) => void = () => undefined;
     let silenced = 0;

@@ -97,7 +97,13 @@ export function Several(props: {
   const { label, values, options, onChange } = props;
   const toggled = (one: string) =>
     options.map(([value]) => value).filter((value) => values.includes(value) !== (value === one));
-  return html`<div class="field" role="group" aria-label=${label}><span class="label">${label}</span><div class="choice">${options.map(([value, word]) => html`<button key=${value} type="button" aria-pressed=${values.includes(value)} onClick=${() => onChange(toggled(value))}>${word}</button>`)}</div></div>`;
+  const buttons = options.map(([value, word]) => {
+    const pressed = values.includes(value);
+    const press = () => onChange(toggled(value));
+    return html`<button key=${value} type="button" aria-pressed=${pressed} onClick=${press}>${word}</button>`;
+  });
+  const name = html`<span class="label">${label}</span>`;
+  return html`<div class="field" role="group" aria-label=${label}>${name}<div class="choice">${buttons}</div></div>`;
 }
 
 export function Choice<T extends string>(props: {

@@ -125,14 +125,17 @@ function Question({ action, row, values: typed, error, writes, view, submit, clo
     const value = values[name]!;
     return typeof value === 'string' && sort !== 'secret' ? value.trim() : value;
   };
-  const whole = fields.every((one) => one.options || trimmed(one) !== '');
+  const whole = fields.every((one) => one.options || String(values[one.name]).trim() !== '');
   const first = fields.find((one) => one.kind !== 'fixed');
   const typeOf = { secret: 'password', time: 'time', fixed: 'text' } as const;
   const put = (name: string) => (value: string | readonly string[]) => setValues((now) => ({ ...now, [name]: value }));
-  const field = ({ name, label: title = name, hint, kind: sort, options }: PageField) =>
-    options
-      ? html`<${Several} key=${name} label=${say(title)} values=${values[name]} options=${options.map((one) => [one, say(one)])} onChange=${put(name)} />`
-      : html`<${TextField} key=${name} label=${say(title)} hint=${hint && say(hint)} value=${values[name]} type=${sort ? typeOf[sort] : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${put(name)} />`;
+  const field = ({ name, label: title = name, hint, kind: sort, options }: PageField) => {
+    const [label, onChange] = [say(title), put(name)];
+    const words = options?.map((one) => [one, say(one)]);
+    if (words)
+      return html`<${Several} key=${name} label=${label} values=${values[name]} options=${words} onChange=${onChange} />`;
+    return html`<${TextField} key=${name} label=${label} hint=${hint && say(hint)} value=${values[name]} type=${sort ? typeOf[sort] : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${onChange} />`;
+  };
   const send = (event: Event) => {
     event.preventDefault();
     const given = fields.map((one) => [one.name, trimmed(one)] as const).filter(([, value]) => value.length > 0);

@@ -130,7 +130,8 @@ function Heading(props: ShownProps & { acts: Acts; asked: Asked<Row> }) {
   const renew =
     view.after === undefined && !back && html`<${Button} onClick=${() => asked.reload()}>${text('reload')}<//>`;
   const lead = path.length > 0 ? html`<code>${path.join(' ')}</code>` : (props.lead ?? (view.lead && say(view.lead)));
-  return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${acts.buttons(view.head ?? [], asked.data ?? {})}`} />`;
+  const buttons = acts.buttons(view.head ?? [], asked.data ?? {});
+  return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${buttons}`} />`;
 }
 
 const linkTo = ([page = '', ...rest]: readonly string[]): string => link(page, rest);
