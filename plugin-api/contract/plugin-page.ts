@@ -64,15 +64,17 @@ export type PageRule = Readonly<Record<string, readonly (string | number | boole
  */
 export type PageColumn = string | readonly [title: PageText, ...templates: PageText[]];
 
-/** A text that is asked for. */
+/** A text that is asked for, or some of a list. */
 export interface PageField {
   /** Param of the operation; begins with the row's member of that name, else with `value`. */
   readonly name: string;
   readonly label?: PageText;
   readonly hint?: PageText;
   readonly value?: string;
-  /** `fixed` is shown only; a `secret` is typed unseen. */
-  readonly kind?: 'fixed' | 'secret';
+  /** `fixed` is shown only; a `secret` is typed unseen; a `time` is one of the day, `07:00`. */
+  readonly kind?: 'fixed' | 'secret' | 'time';
+  /** Any of these may be chosen: the param is a list, and absent where none is. */
+  readonly options?: readonly string[];
 }
 
 /** A button. Members of the row fill the path of its operation; `params` and `fields` are the rest. */

@@ -95,7 +95,8 @@ const FIELD_OF: Members = {
   label: [false, text],
   hint: [false, text],
   value: [false, word],
-  kind: [false, oneOf('fixed', 'secret')],
+  kind: [false, oneOf('fixed', 'secret', 'time')],
+  options: [false, list(word)],
 };
 const ACTION: Members = {
   operation: [true, name],

@@ -7,6 +7,7 @@ import type {
   AlarmChange,
   AlarmRequest,
   AlarmsState,
+  MissedAlarm,
   Alarms as Service,
 } from '@device-core/plugin-api/services/alarms';
 import type { HealthReport } from '@device-core/plugin-api/services/health';
@@ -48,6 +49,7 @@ export interface AlarmsOptions {
   /** Plays it once, for the time of that number; `texts` are those of the reminders that ring. */
   readonly sound: (signal: AbortSignal, time: number, texts: readonly string[]) => Promise<void>;
   readonly told: (event: AlarmEvent, entry: Entry) => void;
+  readonly missed: (missed: MissedAlarm) => void;
 }
 
 /** The system tells no plugin that its clock was set: while a time on the wall is waited for, it is looked at so often. */
@@ -287,8 +289,10 @@ export class Alarms implements Service {
 
   #miss(entry: Entry, at: number, why: 'off' | 'unanswered'): void {
     const { id, kind, text } = entry;
+    const missed: MissedAlarm = { id, kind, at, ...maybe({ text }), why };
     this.#settle(entry);
-    this.#missed = [{ id, kind, at, ...maybe({ text }), why }, ...this.#missed].slice(0, MOST_MISSED);
+    this.#missed = [missed, ...this.#missed].slice(0, MOST_MISSED);
+    this.#options.missed(missed);
     this.#options.log.warn({ alarm: id, at, why }, 'an alarm was missed');
     this.#tell('missed', entry);
   }

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { definePlugin, reasonOf } from '@device-core/plugin-api';
-import { alarms as alarmsRef } from '@device-core/plugin-api/services/alarms';
+import { alarms as alarmsRef, type MissedAlarm } from '@device-core/plugin-api/services/alarms';
 import { type Audio, audio } from '@device-core/plugin-api/services/audio';
 import { device } from '@device-core/plugin-api/services/device';
+import { type Display, display, notifications } from '@device-core/plugin-api/services/display';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { type Voice, voice } from '@device-core/plugin-api/services/voice';
 import { Alarms } from './alarms.ts';
+import { missedText } from './missed.ts';
 import { alarmOperations } from './operations.ts';
 
 interface Settings {
@@ -19,6 +21,8 @@ interface Settings {
 
 /** The first sounds are softer: they wake no one with a fright. */
 const SOFT_TIMES = 4;
+/** The panel says the latest of those that were missed at once. */
+const MOST_TOASTS = 3;
 /** A reminder is read aloud so often while it rings. */
 const SAID_TIMES = 2;
 
@@ -30,6 +34,9 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     let speech: Voice | undefined;
     let zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     let book: Alarms | undefined;
+    let panel: Display | undefined;
+    let notifies = false;
+    let untold: MissedAlarm[] = [];
     // Before the file is opened: the zone may have changed since the Core started, and what is due is judged by it.
     host.bus.subscribe('system.time', ({ payload }) => {
       const told = (payload as { readonly zone?: unknown }).zone;
@@ -42,6 +49,17 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
         await speech?.say(text, { signal, owner: 'plugin.alarms' }).catch((error: unknown) => {
           if (!signal.aborted) log.debug({ reason: reasonOf(error) }, 'cannot read a reminder aloud');
         });
+    };
+    // At a start they are missed before there is a panel.
+    const toast = async (): Promise<void> => {
+      if (!panel || !notifies) return;
+      try {
+        const { locale } = await panel.surroundings();
+        for (const one of untold.splice(0).reverse())
+          host.bus.publish('ui.toast', { text: missedText(one, locale, zone), level: 'warn' });
+      } catch (error) {
+        log.warn({ reason: reasonOf(error) }, 'cannot show that an alarm was missed');
+      }
     };
     const alarms = await Alarms.open({
       file: join(paths.var, 'alarms', 'alarms.json'),
@@ -57,10 +75,28 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
         await speaker?.feedback('timer', { owner: 'plugin.alarms', priority: 'alarm', gain, signal });
         if (time < SAID_TIMES && config.sayReminders) await say(texts, signal);
       },
+      missed: (one) => {
+        untold = [one, ...untold].slice(0, MOST_TOASTS);
+        void toast();
+      },
       told: (state, { id, kind }) => host.bus.publish('plugin.alarms.alarm', { state, id, kind }),
     });
     book = alarms;
     alarms.moveTo(zone);
+    host.when(display, (service, scope) => {
+      panel = service;
+      scope.defer('panel', () => {
+        panel = undefined;
+      });
+      return toast();
+    });
+    host.when(notifications, (_, scope) => {
+      notifies = true;
+      scope.defer('notifications', () => {
+        notifies = false;
+      });
+      return toast();
+    });
     host.when(audio, (service, scope) => {
       speaker = service;
       scope.defer('speaker', () => {

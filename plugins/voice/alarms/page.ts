@@ -6,13 +6,16 @@ const DAYS = Array.from({ length: WEEKDAYS.length }, (_, index) =>
   Array.from({ length: WEEKDAYS.length - index }, (_, day) => `{days.${day}:word}`).join(' '),
 );
 
+const DAYS_FIELD = { name: 'days', label: 'daysAsked', options: WEEKDAYS };
+const RINGS = { 'ringing.0.id': ['$any'] };
+
 /** Alarms on the page: set, switched, and removed there. */
 export const alarmsPage: PageView = {
   words: 'pages/alarms',
   lead: 'lead',
   after: ['plugin.alarms.alarm'],
   rows: 'alarms',
-  columns: [['time', '{time}', '{next:time}'], ['days', ...DAYS, 'once'], 'text', ['next', '{next:when}', 'off']],
+  columns: [['time', '{time}', '{next:when}'], ['days', ...DAYS, 'once'], 'text', ['next', '{next:when}', 'off']],
   groups: [
     ['alarms', { kind: ['alarm'] }],
     ['reminders', { kind: ['reminder'] }],
@@ -20,6 +23,11 @@ export const alarmsPage: PageView = {
   marks: [{ text: 'snoozed', only: { snoozed: [true] } }],
   empty: 'none',
   tables: [
+    {
+      title: 'ringing',
+      rows: 'ringing',
+      columns: [['since', '{at:when}'], 'text'],
+    },
     {
       title: 'missed',
       rows: 'missed',
@@ -41,17 +49,25 @@ export const alarmsPage: PageView = {
     {
       operation: 'alarms.set',
       label: 'setAlarm',
+      text: 'setAlarm',
       icon: 'plus',
       kind: 'main',
-      fields: [{ name: 'time', hint: 'timeHint' }],
+      fields: [{ name: 'time', kind: 'time' }, DAYS_FIELD],
     },
     {
       operation: 'alarms.set',
       label: 'setReminder',
+      text: 'setReminder',
       icon: 'plus',
-      fields: [{ name: 'time', hint: 'timeHint' }, { name: 'text' }],
+      fields: [{ name: 'text' }, { name: 'time', kind: 'time' }, DAYS_FIELD],
     },
-    { operation: 'alarms.snooze', label: 'snooze', text: 'snooze', done: ['snoozedDone'] },
-    { operation: 'alarms.dismiss', label: 'dismiss', text: 'dismiss' },
+    { operation: 'alarms.snooze', label: 'snooze', text: 'snooze', done: ['snoozedDone'], only: RINGS },
+    { operation: 'alarms.dismiss', label: 'dismiss', text: 'dismiss', only: RINGS },
+    {
+      operation: 'alarms.dismiss',
+      label: 'forget',
+      text: 'forget',
+      only: { 'ringing.0.id': [null], 'missed.0.id': ['$any'] },
+    },
   ],
 };

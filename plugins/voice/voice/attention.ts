@@ -68,6 +68,8 @@ export class Attention {
   #detector: { readonly ear: Ear; readonly id: string } | undefined;
   /** Counts changes of the engines. */
   #changes = 0;
+  /** By the service that rings: how it is silenced. */
+  readonly #bells = new Map<string, () => Promise<unknown>>();
   /** Failures of the ear in a row, and the last reason told. */
   #failures = 0;
   #told: string | undefined;
@@ -85,6 +87,14 @@ export class Attention {
 
   get ear(): Ear | undefined {
     return this.#parts.senses.ear;
+  }
+
+  /** While something rings, stop words are heard without a wake phrase. `silence` absent: it rings no more. */
+  ringing(what: string, silence: (() => Promise<unknown>) | undefined): void {
+    if (this.#bells.has(what) === (silence !== undefined)) return;
+    if (silence) this.#bells.set(what, silence);
+    else this.#bells.delete(what);
+    this.#parts.senses.ear?.refresh();
   }
 
   useAudio(audio: Audio, scope: Scope): void {
@@ -277,7 +287,7 @@ export class Attention {
 
   #events(): EarEvents {
     return {
-      phrases: () => phrasesIn(this.#parts.floor.machine.state, this.#parts.settings),
+      phrases: () => phrasesIn(this.#parts.floor.machine.state, this.#parts.settings, this.#bells.size > 0),
       speculates: () => this.#parts.settings.local && this.#parts.floor.machine.state !== 'speaking',
       transcriber: () => this.#transcriber(),
       wake: (hit) => this.#called(hit),
@@ -332,17 +342,26 @@ export class Attention {
         return;
       }
     }
-    if (!stopWords.includes(hit.phrase)) this.#parts.floor.input({ kind: 'wake', turn: randomUUID(), hit });
-    else if (state === 'speaking' || state === 'thinking') this.#parts.floor.input({ kind: 'stop' });
+    if (!stopWords.includes(hit.phrase)) {
+      this.#parts.floor.input({ kind: 'wake', turn: randomUUID(), hit });
+      return;
+    }
+    for (const [what, silence] of this.#bells)
+      silence().catch((error: unknown) => this.#parts.log.warn({ reason: reasonOf(error) }, `cannot silence ${what}`));
+    if (state === 'speaking' || state === 'thinking') this.#parts.floor.input({ kind: 'stop' });
   }
 }
 
 /** Phrases to look for in a state: thresholds are higher while the device itself speaks. */
-function phrasesIn(state: Floor['machine']['state'], settings: AttentionSettings): readonly WakePhrase[] {
+function phrasesIn(
+  state: Floor['machine']['state'],
+  settings: AttentionSettings,
+  rings: boolean,
+): readonly WakePhrase[] {
   const { wake, stopWords, stopThreshold, whileSpeaking, strictThreshold } = settings;
   const stops = stopWords.map((phrase) => ({ phrase, threshold: stopThreshold }));
   if (state === 'thinking') return [...wake, ...stops];
-  if (state !== 'speaking') return wake;
+  if (state !== 'speaking') return rings ? [...wake, ...stops] : wake;
   if (whileSpeaking === 'suspend') return [];
   if (whileSpeaking === 'normal') return [...wake, ...stops];
   return [...wake.map(({ phrase }) => ({ phrase, threshold: strictThreshold })), ...stops];

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
-import { definePlugin, maybe, reasonOf } from '@device-core/plugin-api';
+import { definePlugin, maybe, reasonOf, type Scope } from '@device-core/plugin-api';
 import { ledger as ledgerService } from '@device-core/plugin-api/inside/services/ledger';
+import { alarms } from '@device-core/plugin-api/services/alarms';
 import { audio, type FeedbackSound } from '@device-core/plugin-api/services/audio';
 import { config as configService } from '@device-core/plugin-api/services/config';
 import { device } from '@device-core/plugin-api/services/device';
 import { intents } from '@device-core/plugin-api/services/intents';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { speech } from '@device-core/plugin-api/services/speech';
+import { timers } from '@device-core/plugin-api/services/timers';
 import { voice } from '@device-core/plugin-api/services/voice';
 
 import { metrics } from '@device-core/plugin-api/telemetry';
@@ -46,6 +48,17 @@ interface Settings extends Omit<AttentionSettings, 'retryMs' | 'local' | 'engine
 const LOCAL_ONLY = 'voice.localOnly';
 /** Margin of an operation beyond its wait. */
 const GRACE_MS = 5_000;
+
+interface Ringing {
+  readonly ringing: readonly unknown[];
+}
+
+/** A service that rings. */
+interface Bell {
+  state(): Promise<Ringing>;
+  silence(): Promise<unknown>;
+  onChange(listener: (state: Ringing) => void): Disposable;
+}
 
 export const plugin = definePlugin<{ device: typeof device; operations: typeof operations }, Settings>({
   requires: { device, operations },
@@ -145,6 +158,15 @@ export const plugin = definePlugin<{ device: typeof device; operations: typeof o
     host.when(audio, (service, part) => attention.useAudio(service, part));
     host.when(speech, (service, part) => attention.useSpeech(service, part));
     host.when(intents, (service, part) => attention.useIntents(service, part));
+    const bell = async (what: string, service: Bell, part: Scope) => {
+      const heed = ({ ringing }: Ringing) =>
+        attention.ringing(what, ringing.length > 0 ? () => service.silence() : undefined);
+      part.use(`ringing ${what}`, service.onChange(heed));
+      part.defer(`silence of ${what}`, () => attention.ringing(what, undefined));
+      heed(await service.state());
+    };
+    host.when(alarms, (service, part) => bell('alarms', service, part));
+    host.when(timers, (service, part) => bell('timers', service, part));
 
     host.provide(voice, {
       state: async () => conductor.state(),

@@ -250,6 +250,37 @@ suite('clocks, zones and restarts', () => {
     );
   });
 
+  test('the panel tells missed alarms in its language and without the text', async () => {
+    const OFF = 'The device was off, or its clock was changed.';
+    const table: readonly (readonly [panel: string | undefined, said: readonly string[]])[] = [
+      [undefined, []],
+      ['en-GB', [`Missed reminder: Mon 06:20. ${OFF}`, `Missed alarm: Mon 06:30. ${OFF}`]],
+      ['fr', ['Rappel manqué : lun. 06:20. L’appareil était éteint, ou son heure a été réglée.', 'Alarme manquée : lun. 06:30. L’appareil était éteint, ou son heure a été réglée.']],
+    ]; // biome-ignore format: one table
+    for (const [panel, said] of table) {
+      await using first = await start();
+      await first.run('alarms.set', { time: '06:20', text: 'a secret' });
+      await first.run('alarms.set', { time: '06:30' });
+      await using second = await again(first, { now: MONDAY + HOUR, ...(panel && { panel }) });
+      await second.host.settle();
+      const toasts = second.host.published.filter(({ topic }) => topic === 'ui.toast');
+      assert.deepEqual(toasts.map(({ payload }) => (payload as { text: string }).text).sort(), [...said].sort());
+    }
+  });
+
+  test('an alarm without an answer is on the panel, too, and the panel says three at most', async () => {
+    await using started = await start({ panel: 'en-GB', config: { ringSeconds: 60 } });
+    const toasts = () =>
+      started.host.published.filter(({ topic }) => topic === 'ui.toast').map(({ payload }) => payload);
+    await started.run('alarms.set', { time: '06:10' });
+    await started.clock.advance(15 * MINUTE);
+    assert.deepEqual(toasts(), [{ text: 'Missed alarm: Mon 06:10', level: 'warn' }]);
+    for (let minute = 20; minute < 25; minute++) await started.run('alarms.set', { time: `06:${minute}` });
+    await using later = await again(started, { now: MONDAY + 3 * HOUR, panel: 'en-GB' });
+    await later.host.settle();
+    assert.equal(later.host.published.filter(({ topic }) => topic === 'ui.toast').length, 3);
+  });
+
   test('an alarm that rings when the power goes rings again, and a snooze goes on', async () => {
     await using first = await start();
     await first.run('alarms.set', { time: '07:00' });

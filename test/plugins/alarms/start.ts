@@ -4,6 +4,7 @@ import type { Alarm, Alarms, AlarmsState } from '@device-core/plugin-api/service
 import { alarms } from '@device-core/plugin-api/services/alarms';
 import { audio, type PlayOptions } from '@device-core/plugin-api/services/audio';
 import { device } from '@device-core/plugin-api/services/device';
+import { display, notifications } from '@device-core/plugin-api/services/display';
 import { operations } from '@device-core/plugin-api/services/operations';
 import { voice } from '@device-core/plugin-api/services/voice';
 import {
@@ -45,6 +46,8 @@ export interface Options {
   /** Folder of an earlier start. */
   readonly folder?: string;
   readonly broken?: Error;
+  /** Its language; without it there is no panel. */
+  readonly panel?: string;
 }
 
 export async function start({
@@ -53,6 +56,7 @@ export async function start({
   config,
   folder,
   broken,
+  panel,
 }: Options = {}): Promise<Started> {
   const clock = virtualClock({ now });
   const table = new TestOperations();
@@ -65,11 +69,17 @@ export async function start({
   };
   const speech = { say: async (text: string) => void heard.push(text) };
   const known = folder === undefined ? [] : [[device, { info: async () => ({ paths: { var: folder } }) }]];
+  const glass = panel
+    ? [
+        [display, { surroundings: async () => ({ locale: panel }) }],
+        [notifications, {}],
+      ]
+    : [];
   const host = await createTestHost(plugin, {
     manifest: MANIFEST,
     clock,
     isolation: 'inline',
-    services: [[operations, table], [audio, speaker], [voice, speech], ...known] as never,
+    services: [[operations, table], [audio, speaker], [voice, speech], ...known, ...glass] as never,
     ...(config && { config }),
   });
   host.publish('system.time', { set: true, zone });

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { CoreError, type Isolation } from '@device-core/plugin-api';
 import { ledger } from '@device-core/plugin-api/inside/services/ledger';
+import { type Alarms, alarms } from '@device-core/plugin-api/services/alarms';
 import { audio } from '@device-core/plugin-api/services/audio';
 import { intents } from '@device-core/plugin-api/services/intents';
 import { operations } from '@device-core/plugin-api/services/operations';
@@ -28,7 +29,7 @@ export async function start(
   config: object = {},
   sentences: ConstructorParameters<typeof FakeIntents>[0] = {},
   isolation?: Isolation,
-  there: { readonly ledger: boolean } = { ledger: true },
+  there: { readonly ledger: boolean; readonly bell?: Alarms } = { ledger: true },
 ) {
   const { limits, ...others } = config as { readonly limits?: object };
   const words = new Words();
@@ -71,6 +72,7 @@ export async function start(
       [speech, engines.service()],
       [intents, known.service()],
       ...(there.ledger ? [[ledger, book] as const] : []),
+      ...(there.bell ? [[alarms, there.bell] as const] : []),
     ],
   });
   const service = host.service(voice);

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { WEEKDAYS } from '@device-core/plugin-api/services/alarms';
-import type { PageView } from '@device-core/plugin-api/services/operations';
+import type { PageAction, PageView } from '@device-core/plugin-api/services/operations';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const UI = join(import.meta.dirname, '../../../plugins/interface/web/ui');
@@ -34,8 +34,8 @@ function textsOf(view: PageView): readonly string[] {
     else if (member === 'choice') texts.push(...(value as readonly string[]));
     else if (member === 'groups') texts.push(...(value as readonly [string, object][]).map(([title]) => title));
     else if (member === 'fields')
-      for (const one of value as readonly { readonly name: string; readonly label?: string; readonly hint?: string }[])
-        texts.push(one.label ?? one.name, ...(one.hint ? [one.hint] : []));
+      for (const { name, label, hint, options = [] } of value as NonNullable<PageAction['fields']>)
+        texts.push(String(label ?? name), ...(hint ? [String(hint)] : []), ...options);
     else if (Array.isArray(value)) for (const one of value) look(one, member);
     else if (
       typeof value === 'object' &&

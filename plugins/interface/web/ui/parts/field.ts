@@ -21,7 +21,7 @@ export function TextField(
   props: FieldProps & {
     readonly value: string;
     readonly onInput: (value: string) => void;
-    readonly type?: 'text' | 'number' | 'search' | 'password' | 'url';
+    readonly type?: 'text' | 'number' | 'search' | 'password' | 'url' | 'time';
     readonly placeholder?: string;
     readonly lines?: number;
     readonly min?: number;
@@ -87,6 +87,25 @@ export function SliderField(
 }
 
 /** One of a few, side by side. */
+/** Any of the options, each a button that is pressed or not. */
+export function Several(props: {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly options: readonly (readonly [value: string, label: string])[];
+  readonly onChange: (values: readonly string[]) => void;
+}) {
+  const { label, values, options, onChange } = props;
+  const toggled = (one: string) =>
+    options.map(([value]) => value).filter((value) => values.includes(value) !== (value === one));
+  const buttons = options.map(([value, word]) => {
+    const pressed = values.includes(value);
+    const press = () => onChange(toggled(value));
+    return html`<button key=${value} type="button" aria-pressed=${pressed} onClick=${press}>${word}</button>`;
+  });
+  const name = html`<span class="label">${label}</span>`;
+  return html`<div class="field" role="group" aria-label=${label}>${name}<div class="choice">${buttons}</div></div>`;
+}
+
 export function Choice<T extends string>(props: {
   readonly label: string;
   readonly value: T;

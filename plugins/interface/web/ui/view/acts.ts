@@ -9,7 +9,7 @@ import { go } from '../core/route.ts';
 import { messageOf } from '../parts/ask.ts';
 import { Button, isQuiet, tellError } from '../parts/button.ts';
 import { Dialog } from '../parts/dialog.ts';
-import { TextField } from '../parts/field.ts';
+import { Several, TextField } from '../parts/field.ts';
 import { common } from '../parts/text.ts';
 import { tell } from '../parts/toast.ts';
 import { pathNames, requestOf } from './asking.ts';
@@ -21,7 +21,8 @@ import { templateOf, text } from './text.ts';
 /** How often something was done by a button. */
 export const acted = signal(0);
 
-type Values = Readonly<Record<string, string>>;
+/** Lists are those of fields with options. */
+type Values = Readonly<Record<string, string | readonly string[]>>;
 
 interface Doing {
   readonly action: PageAction;
@@ -117,19 +118,28 @@ interface QuestionProps extends Doing {
 function Question({ action, row, values: typed, error, writes, view, submit, close }: QuestionProps) {
   const { fields = [], ask = {}, label, kind } = action;
   const { say } = view;
-  const begin = ({ name, value = '' }: PageField) => typed?.[name] ?? textOf(memberOf(row, name)) ?? value;
+  const begin = ({ name, value = '', options }: PageField) =>
+    typed?.[name] ?? (options ? [] : (textOf(memberOf(row, name)) ?? value));
   const [values, setValues] = useState<Values>(Object.fromEntries(fields.map((one) => [one.name, begin(one)])));
-  const whole = fields.every(({ name }) => values[name]?.trim() !== '');
+  const trimmed = ({ name, kind: sort }: PageField) => {
+    const value = values[name]!;
+    return typeof value === 'string' && sort !== 'secret' ? value.trim() : value;
+  };
+  const whole = fields.every((one) => one.options || String(values[one.name]).trim() !== '');
   const first = fields.find((one) => one.kind !== 'fixed');
-  const field = ({ name, label: title = name, hint, kind: sort }: PageField) =>
-    html`<${TextField} key=${name} label=${say(title)} hint=${hint && say(hint)} value=${values[name]} type=${sort === 'secret' ? 'password' : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${(value: string) => setValues((now) => ({ ...now, [name]: value }))} />`;
+  const typeOf = { secret: 'password', time: 'time', fixed: 'text' } as const;
+  const put = (name: string) => (value: string | readonly string[]) => setValues((now) => ({ ...now, [name]: value }));
+  const field = ({ name, label: title = name, hint, kind: sort, options }: PageField) => {
+    const [label, onChange] = [say(title), put(name)];
+    const words = options?.map((one) => [one, say(one)]);
+    if (words)
+      return html`<${Several} key=${name} label=${label} values=${values[name]} options=${words} onChange=${onChange} />`;
+    return html`<${TextField} key=${name} label=${label} hint=${hint && say(hint)} value=${values[name]} type=${sort ? typeOf[sort] : 'text'} disabled=${sort === 'fixed'} error=${name === first?.name ? error : undefined} onInput=${onChange} />`;
+  };
   const send = (event: Event) => {
     event.preventDefault();
-    const trimmed = fields.map(({ name, kind: sort }) => [
-      name,
-      sort === 'secret' ? values[name]! : values[name]!.trim(),
-    ]);
-    submit(Object.fromEntries(trimmed)).catch(tellError);
+    const given = fields.map((one) => [one.name, trimmed(one)] as const).filter(([, value]) => value.length > 0);
+    submit(Object.fromEntries(given)).catch(tellError);
   };
   const word = say(ask.submit ?? action.text ?? label, row);
   return html`<${Dialog} title=${say(ask.title ?? label, row)} onClose=${close}><form class="stack" onSubmit=${send}>${ask.text && html`<p>${say(ask.text, row)}</p>`}${fields.map(field)}<div class="actions"><${Button} onClick=${close}>${common('cancel')}<//><${Button} kind=${kind === 'danger' ? 'danger' : 'main'} type="submit" writes=${writes} disabled=${!whole}>${word}<//></div></form><//>`;

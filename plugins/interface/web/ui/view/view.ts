@@ -130,7 +130,8 @@ function Heading(props: ShownProps & { acts: Acts; asked: Asked<Row> }) {
   const renew =
     view.after === undefined && !back && html`<${Button} onClick=${() => asked.reload()}>${text('reload')}<//>`;
   const lead = path.length > 0 ? html`<code>${path.join(' ')}</code>` : (props.lead ?? (view.lead && say(view.lead)));
-  return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${acts.buttons(view.head ?? [], {})}`} />`;
+  const buttons = acts.buttons(view.head ?? [], asked.data ?? {});
+  return html`<${Head} title=${title} lead=${lead} actions=${html`${owner}${back}${renew}${buttons}`} />`;
 }
 
 const linkTo = ([page = '', ...rest]: readonly string[]): string => link(page, rest);
@@ -155,21 +156,24 @@ function Body(props: BodyProps) {
     (note) => html`<${Note} one=${one} note=${templateOf(view.words, note)} data=${data} />`,
   );
   if (view.edit) return html`<${Cards} ...${props} rows=${rows} />${notes}`;
-  if (view.groups && rows.length > 0)
-    return view.groups.map(([name, only]) => {
+  const further = view.tables?.map((table) => html`<${Further} one=${one} table=${table} data=${data} spare />`);
+  if (view.groups && rows.length > 0) {
+    const groups = view.groups.map(([name, only]) => {
       const those = rows.filter((row) => fitsRule(row, only));
       return (
         those.length > 0 &&
         html`<${Card} title=${say(name)}><${List} ...${props} rows=${those} label=${say(name)} /><//>`
       );
     });
+    return html`${groups}${further}`;
+  }
   const aside = view.aside ? drawn(one, [templateOf(view.words, view.aside)], data) : choice;
   if (view.rows === undefined)
     return html`<${Card} title=${heading} aside=${aside}><${Facts} rows=${factsOf(view.columns, one, data)} />${view.actions && html`<div class="actions">${acts.buttons(view.actions, data)}</div>`}${view.tables === undefined && notes}<//>${view.tables?.map((table, at) => html`<${Further} one=${one} table=${table} data=${data} notes=${at === view.tables!.length - 1 && notes} />`)}`;
   // A card without rows and without a word for that is left out.
   if (rows.length === 0 && view.empty === undefined && title === undefined) return null;
   const label = heading ?? title ?? say(view.rows);
-  return html`<${Card} title=${heading} label=${label} aside=${aside}>${title === undefined && view.lead && html`<p class="note">${say(view.lead)}</p>`}<${List} ...${props} rows=${rows} label=${label} />${notes}<//>`;
+  return html`<${Card} title=${heading} label=${label} aside=${aside}>${title === undefined && view.lead && html`<p class="note">${say(view.lead)}</p>`}<${List} ...${props} rows=${rows} label=${label} />${notes}<//>${further}`;
 }
 
 /** A note with a count of 0 says nothing. */
@@ -197,13 +201,16 @@ function List(props: BodyProps & { rows: readonly Row[]; label: string }) {
 
 interface FurtherProps extends Pick<BodyProps, 'one' | 'data'> {
   readonly table: NonNullable<PageView['tables']>[number];
-  readonly notes: ComponentChildren;
+  readonly notes?: ComponentChildren;
+  /** Left out where it has no rows. */
+  readonly spare?: boolean;
 }
 
-function Further({ one, table, data, notes }: FurtherProps) {
+function Further({ one, table, data, notes, spare }: FurtherProps) {
   const found = memberOf(data, table.rows);
   const rows = (Array.isArray(found) ? found : []).map(Object) as readonly Row[];
   const title = one.say(table.title);
+  if (spare && rows.length === 0) return null;
   return html`<${Card} title=${title}><${Table} label=${title} columns=${columnsOf(table.columns, one, rows, false)} rows=${rows} rowKey=${(row: Row) => String(rows.indexOf(row))} most=${500} />${notes}<//>`;
 }
 
