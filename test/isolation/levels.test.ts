@@ -36,6 +36,8 @@ const LONGEST_MS = 400_000;
 const STAYING: Readonly<Record<string, string>> = {
   alarms: 'its suites move its clock',
   home: 'its suites move its clock',
+  nfc: 'its suites move its clock',
+  splash: 'its suites move its clock',
   'host-can': 'its suites give it a clock and a bus of this process',
   'host-gpio': 'its suites give it a clock and a bus of this process',
   'host-i2c': 'its suites give it a clock and a bus of this process',
