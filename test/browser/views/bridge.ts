@@ -1,20 +1,21 @@
 /** The page of the bridge as its reader uses it: a pin is switched and the wire moves the other, a fault is named, the traffic is read. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { eventually } from '../fixtures/eventually.ts';
-import { SimControl } from '../fixtures/sim-control.ts';
-import { noBrowser } from './browser.ts';
-import { Device, show } from './harness.ts';
+import { eventually } from '../../fixtures/eventually.ts';
+import { SimControl } from '../../fixtures/sim-control.ts';
+import { noBrowser } from '../browser.ts';
+import { type Device, show } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('the page of the bridge', { skip: noBrowser }, () => {
   let device: Device;
 
   before(async () => {
-    device = await Device.start();
+    device = await lend();
     const up = async () => (await device.core.ask('/bridge', { unix: true })).body.link?.link === 'up';
     await eventually(up, 'the link to the bridge');
   });
-  after(() => device?.[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('an output that is switched moves the line that it is wired to, and the page shows both', async () => {
     await using opened = await device.open({ at: 'bridge' });

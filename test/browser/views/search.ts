@@ -1,19 +1,17 @@
 /** The search in a real browser: by keys alone, in three languages, with what a thousand functions are called. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
 import type { Page } from 'playwright-core';
-import { noBrowser } from './browser.ts';
-import { barriers, Device, sideways } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { barriers, type Device, sideways } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('the search', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   const field = (page: Page) => page.getByRole('dialog').getByRole('combobox');
   const options = (page: Page) => page.getByRole('listbox').getByRole('option');

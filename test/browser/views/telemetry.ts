@@ -1,12 +1,10 @@
 /** Telemetry and traces on the page. What the device says is given here: what it sends is tested where it is made. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
 import type { Page, Route } from 'playwright-core';
-import { noBrowser } from './browser.ts';
-import { barriers, Device, picture, show, sideways } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { barriers, type Device, picture, show, sideways } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 const LEVELS = [
   { level: 'off', text: 'Nothing is sent.' },
@@ -44,9 +42,9 @@ async function offer(page: Page, paths: readonly string[]): Promise<void> {
 describe('telemetry, on the page', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   async function open(role: 'operator' | 'viewer') {
     const opened = await device.open({ role });

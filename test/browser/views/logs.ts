@@ -3,12 +3,10 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { noBrowser } from './browser.ts';
-import { Device } from './harness.ts';
-import { HOSTILE } from './talking-app.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import type { Device } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
+import { HOSTILE } from '../talking-app.ts';
 
 const line = (n: number, message: string, level = 'info', more: object = {}) =>
   `${JSON.stringify({ level, time: 1_700_000_000_000 + n, msg: message, ...more })}\n`;
@@ -17,11 +15,11 @@ describe('logs on the page', { skip: noBrowser }, () => {
   let device: Device;
   let file: string;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
     file = join(dirname(device.core.run), 'var/log/apps/many.log');
     mkdirSync(dirname(file), { recursive: true });
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('lines come by themselves, are filtered, paused, and say more when they are chosen', async () => {
     writeFileSync(

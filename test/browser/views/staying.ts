@@ -1,13 +1,11 @@
 /** A browser that stays signed in, and what it shows of a device that is gone. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
 import type { Page } from 'playwright-core';
-import { eventually } from '../fixtures/eventually.ts';
-import { noBrowser } from './browser.ts';
-import { barriers, Device } from './harness.ts';
-
-after(leakCheck());
+import { eventually } from '../../fixtures/eventually.ts';
+import { noBrowser } from '../browser.ts';
+import { barriers, type Device } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 /** What of the key can be read out of IndexedDB by a script of the page. */
 const READ_OUT = `new Promise((resolve, reject) => {
@@ -33,9 +31,9 @@ interface Listed {
 describe('a browser', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('that is to stay signed in opens new tabs without a code, until it is ended from elsewhere', async () => {
     const context = await device.browser.newContext({ locale: 'en-GB', viewport: { width: 360, height: 740 } });

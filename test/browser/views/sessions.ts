@@ -1,16 +1,17 @@
 /** Who is signed in, and what a page has to have confirmed. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { eventually } from '../fixtures/eventually.ts';
-import { noBrowser } from './browser.ts';
-import { barriers, Device } from './harness.ts';
+import { eventually } from '../../fixtures/eventually.ts';
+import { noBrowser } from '../browser.ts';
+import { barriers, type Device } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('a sensitive act', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
   const ask =
     "void import('/ui/core/api.ts').then(({ api }) => api.post('/sessions/codes', { role: 'viewer' })).then((answer) => { window.answer = answer; }, (error) => { window.answer = error.code; });";
 

@@ -3,23 +3,21 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { eventually } from '../fixtures/eventually.ts';
-import { filled, TOKEN } from '../fixtures/vault-place.ts';
-import { noBrowser } from './browser.ts';
-import { confirm } from './confirming.ts';
-import { barriers, Device, picture } from './harness.ts';
-
-after(leakCheck());
+import { eventually } from '../../fixtures/eventually.ts';
+import { filled, TOKEN } from '../../fixtures/vault-place.ts';
+import { noBrowser } from '../browser.ts';
+import { confirm } from '../confirming.ts';
+import { barriers, Device, picture } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 const SECRET = 'CNRY-horse-battery-9174';
 
 describe('secrets, on the page', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('are set in a password field, listed without their text, and deleted after a question', async () => {
     await using opened = await device.open();

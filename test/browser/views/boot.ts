@@ -5,12 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { BootReport } from '@device-core/plugin-api/inside/boot-report';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { noBrowser } from './browser.ts';
-import { confirm } from './confirming.ts';
-import { barriers, Device, show, sideways } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { confirm } from '../confirming.ts';
+import { barriers, Device, show, sideways } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 const REPORT: BootReport = {
   form: 1,
@@ -41,9 +39,9 @@ const REPORT: BootReport = {
 describe('boot, on the page of a device without a boot loader', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('says that there is none, offers what can be done, and says why not more', async () => {
     await using opened = await device.open();

@@ -1,18 +1,16 @@
 /** Flags on the page: what is so, setting one, giving it back, and that a viewer changes nothing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { noBrowser } from './browser.ts';
-import { Device, picture } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { type Device, picture } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('flags, on the page', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('are set by their own field, and given back', async () => {
     await using opened = await device.open();
@@ -56,7 +54,7 @@ describe('flags, on the page', { skip: noBrowser }, () => {
     // The menu is whole until the device has said what it offers.
     for (const name of ['Flags', 'Secrets', 'Telemetry', 'Traces'])
       await page.getByRole('link', { name }).waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'Settings' }).waitFor();
+    await page.getByRole('link', { name: 'Settings', exact: true }).waitFor();
     await page.unrouteAll({ behavior: 'wait' });
   });
 

@@ -1,19 +1,17 @@
 /** Updates on the page: what is so, why not now, and that a viewer changes nothing. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { noBrowser } from './browser.ts';
-import { confirm } from './confirming.ts';
-import { Device } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { confirm } from '../confirming.ts';
+import type { Device } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('updates, on the page', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('say the state, the running version and the reason of a wait in one sentence each', async () => {
     await using opened = await device.open({ role: 'operator' });

@@ -1,18 +1,16 @@
 /** Health and plugins in a real browser, and a page that a plugin brings as data. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { leakCheck } from '@device-core/plugin-api/testing';
-import { noBrowser } from './browser.ts';
-import { barriers, Device, settled, show, sideways } from './harness.ts';
-
-after(leakCheck());
+import { noBrowser } from '../browser.ts';
+import { barriers, type Device, settled, show, sideways } from '../harness.ts';
+import { giveBack, lend } from '../lent.ts';
 
 describe('health and plugins', { skip: noBrowser }, () => {
   let device: Device;
   before(async () => {
-    device = await Device.start();
+    device = await lend();
   });
-  after(() => device[Symbol.asyncDispose]());
+  after(() => giveBack(device));
 
   test('lists every plugin, and shows one with what it needs', async () => {
     await using opened = await device.open({ at: 'plugins' });
