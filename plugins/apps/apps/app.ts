@@ -24,6 +24,8 @@ const STOP_MS = 3_000;
 /** Longest stop of an app when the whole plugin stops: less than the plugin's limit. */
 const LAST_STOP_MS = 5_000;
 
+type Ending = 'stopped' | 'failed' | 'quarantined';
+
 /** One app and its state, which changes in turns. */
 export class App {
   readonly manifest: AppManifest;
@@ -291,12 +293,8 @@ export class App {
     );
   }
 
-  /** For good, until somebody starts it. */
-  async #end(
-    reason: string,
-    state: 'stopped' | 'failed' | 'quarantined',
-    giveBack = () => this.#lease.end(),
-  ): Promise<void> {
+  /** For good: the next start is the operator's. */
+  async #end(reason: string, state: Ending, giveBack = () => this.#lease.end()): Promise<void> {
     if (this.#process) this.#phase.enter('stopping', reason);
     await this.#lease.closeSocket(reason);
     const grace = state === 'stopped' ? (this.manifest.lifecycle?.stopTimeoutMs ?? STOP_MS) : 0;
