@@ -35,6 +35,8 @@ export interface Connection {
   ends?: TcpConnection;
   /** Share of the event loop of the caller that spoke last on it. */
   share?: LoopShare;
+  /** The work for its request is measured just now. */
+  measured?: boolean;
   /** Sessions of pages that have spoken on it. */
   readonly signedIn: Set<string>;
   /** Apps that proved to be themselves on it. */

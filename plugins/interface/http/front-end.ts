@@ -207,13 +207,20 @@ export class FrontEnd {
   async callerOf(raw: IncomingMessage, connection: Connection): Promise<Caller> {
     const caller = remembered(await this.#authenticate(raw, connection), connection);
     connection.share = this.#loop.share(shareName(caller));
+    // A page is looked up on the disk: what follows is no longer measured then.
+    if (!connection.measured) this.charge(raw, connection);
     await this.#loop.turn(connection.share);
     return caller;
   }
 
   /** Has what follows charged to the caller of the connection, who may be known only at the end of it. */
   charge(raw: IncomingMessage, connection = this.#connections.of(raw.socket)): void {
-    if (connection) this.#loop.follow(() => connection.share!);
+    if (!connection) return;
+    connection.measured = true;
+    this.#loop.follow(() => {
+      connection.measured = false;
+      return connection.share!;
+    });
   }
 
   #authenticate(raw: IncomingMessage, connection: Connection): Promise<Caller> {

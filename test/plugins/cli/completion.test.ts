@@ -56,7 +56,7 @@ describe('completion candidates', () => {
       ['plugins', 're'],
       ['release', 'restart'],
     ],
-    [['plugins', 'restart', 'h'], ['http']],
+    [['plugins', 'restart', 'ht'], ['http']],
     [
       ['plugin', 'in'],
       ['install', 'installed'],

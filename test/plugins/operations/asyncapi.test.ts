@@ -14,7 +14,7 @@ import { startCore } from '../../fixtures/core.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** The kernel's own, what `events` alone tells, and what apps publish through it: in no manifest. */
-const ELSEWHERE = ['plugin.changed', 'plugin.state', 'system.bus.dropped', 'ui.toast'];
+const ELSEWHERE = ['plugin.changed', 'plugin.state', 'system.bus.dropped'];
 const device = { sku: { id: 'test', title: 'Test device', simulated: true }, core: { version: '1.0.0', api: '1.0.0' } };
 
 after(leakCheck());
