@@ -8,7 +8,7 @@ import { credentialsOf } from './authentication.ts';
 import { contentTypeRefusal, readJson } from './body.ts';
 import type { Connection, Connections } from './connections.ts';
 import type { EventStreams } from './event-streams.ts';
-import { shareName } from './front-end.ts';
+import { shareOf } from './front-end.ts';
 import { sendFailure, sendJson } from './responses.ts';
 
 const PATH = /^(?:\/[a-z][a-z0-9-]*)+$/;
@@ -60,7 +60,7 @@ export class Doors {
       const connection = connections.of(request.socket);
       if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
       // The caller is known after its body was read, and is charged with that, too.
-      connection.share = loop.share(shareName(ANONYMOUS));
+      connection.share = shareOf(loop, ANONYMOUS);
       const refusal = connection.origin?.refusal(request);
       if (refusal) throw refusal;
       const { token } = await credentialsOf(request, connection);

@@ -12,6 +12,7 @@ import type {
   ServerSentEvent,
 } from '@device-core/plugin-api/services/operations';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type LoopShare, PERSON } from '../shared/loop-share.ts';
 import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf, withConfirmation } from './authentication.ts';
 import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
@@ -196,7 +197,7 @@ export class FrontEnd {
     const connection = this.#connections.of(raw.socket);
     if (!connection) throw new CoreError('REQUEST_INVALID', { reason: 'its connection is closed' });
     // Before it is known, and where it is refused: all those together are one caller.
-    connection.share ??= this.#loop.share(shareName(ANONYMOUS));
+    connection.share ??= shareOf(this.#loop, ANONYMOUS);
     this.charge(raw, connection);
     const refusal = connection.origin?.refusal(raw);
     if (refusal) throw refusal;
@@ -206,7 +207,7 @@ export class FrontEnd {
   /** Caller of a request, as soon as it may have a turn. Throws UNAUTHENTICATED. */
   async callerOf(raw: IncomingMessage, connection: Connection): Promise<Caller> {
     const caller = remembered(await this.#authenticate(raw, connection), connection);
-    connection.share = this.#loop.share(shareName(caller));
+    connection.share = shareOf(this.#loop, caller);
     // A page is looked up on the disk: what follows is no longer measured then.
     if (!connection.measured) this.charge(raw, connection);
     await this.#loop.turn(connection.share);
@@ -240,10 +241,11 @@ export class FrontEnd {
   }
 }
 
-/** Callers of this name have one share of the event loop: a page has its own, and so have processes of each unknown user. */
-export function shareName(caller: Caller): string {
-  if (caller.signedIn) return `page ${caller.signedIn.id}`;
-  return caller.kind === 'anonymous' ? `anonymous ${caller.peer?.uid ?? ''}` : callerName(caller);
+/** Share of a caller: a page has its own, and so have processes of each unknown user. */
+export function shareOf(loop: LoopTurns, caller: Caller): LoopShare {
+  if (caller.signedIn) return loop.share(`page ${caller.signedIn.id}`, PERSON);
+  if (caller.kind === 'anonymous') return loop.share(`anonymous ${caller.peer?.uid ?? ''}`);
+  return loop.share(callerName(caller), caller.kind === 'operator' ? PERSON : undefined);
 }
 
 /** Remembers of the connection who has spoken on it. */

@@ -7,7 +7,7 @@ import { Queue } from '@device-core/plugin-api/operation-kit';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { LoopTurns } from '../shared/loop-turns.ts';
 import type { Connections } from './connections.ts';
-import { shareName } from './front-end.ts';
+import { shareOf } from './front-end.ts';
 import { rejectSocket } from './responses.ts';
 
 /** Longest message of a page. */
@@ -156,7 +156,7 @@ export class PageSocketServer {
   async #run(webSocket: WebSocket, caller: Caller, { sockets }: Endpoint, page: Page): Promise<void> {
     this.#open.set(webSocket, page);
     const { over } = page;
-    const share = this.#loop.share(shareName(caller));
+    const share = shareOf(this.#loop, caller);
     let owes = false;
     const readOn = () => {
       if (webSocket.isPaused && !owes && inbox.size < UNREAD) webSocket.resume();

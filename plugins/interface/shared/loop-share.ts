@@ -7,14 +7,20 @@ export const SHARE = {
   /** A turn may take as long without being charged: one message cannot be cut. */
   freeMs: 4,
   /** May be taken at once, as at a start. */
-  savedMs: 100,
+  savedMs: 100 as number,
   /** Comes back in a millisecond: others have the loop for the rest. */
-  perMs: 0.04,
+  perMs: 0.04 as number,
   together: 32,
   refusedMs: 50,
   /** Debts above it are let off: an app that waits cannot answer whether it lives. */
   owedMs: 80,
 };
+
+/** Processor time that may be taken at once, and that comes back in a millisecond. */
+export type Means = Pick<typeof SHARE, 'savedMs' | 'perMs'>;
+
+/** A person in front of a page or a terminal is no flood: a page that begins asks for thirty things. */
+export const PERSON: Means = { savedMs: 1_000, perMs: 0.25 };
 
 /** Milliseconds of the processor that this thread took: a busy machine does not stretch them. */
 export function threadMs(): number {
@@ -26,12 +32,15 @@ export function threadMs(): number {
 export class LoopShare {
   readonly #now: () => number;
   #most = SHARE.together;
-  #savedMs = SHARE.savedMs;
+  readonly #means: Means;
+  #savedMs: number;
   #at: number;
 
   /** `now`: milliseconds that never go back. */
-  constructor(now: () => number) {
+  constructor(now: () => number, means: Means = SHARE) {
     this.#now = now;
+    this.#means = means;
+    this.#savedMs = means.savedMs;
     this.#at = now();
   }
 
@@ -43,12 +52,12 @@ export class LoopShare {
   /** Milliseconds until its next turn; 0 where it may have it now. */
   get owedMs(): number {
     this.#refill();
-    return this.#savedMs >= 0 ? 0 : Math.ceil(-this.#savedMs / SHARE.perMs);
+    return this.#savedMs >= 0 ? 0 : Math.ceil(-this.#savedMs / this.#means.perMs);
   }
 
   get isFull(): boolean {
     this.#refill();
-    return this.#savedMs >= SHARE.savedMs;
+    return this.#savedMs >= this.#means.savedMs;
   }
 
   /** To be called with the processor time of a turn and its messages. `weight`: of so many turns one is measured. */
@@ -68,7 +77,8 @@ export class LoopShare {
 
   #refill(): void {
     const now = this.#now();
-    this.#savedMs = Math.min(SHARE.savedMs, this.#savedMs + (now - this.#at) * SHARE.perMs);
+    const { savedMs, perMs } = this.#means;
+    this.#savedMs = Math.min(savedMs, this.#savedMs + (now - this.#at) * perMs);
     this.#at = now;
   }
 }

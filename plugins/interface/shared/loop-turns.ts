@@ -1,4 +1,4 @@
-import { LoopShare, threadMs } from './loop-share.ts';
+import { LoopShare, type Means, threadMs } from './loop-share.ts';
 
 export interface LoopTurnsParts {
   /** Milliseconds that never go back. */
@@ -39,11 +39,11 @@ export class LoopTurns {
   }
 
   /** All connections of a caller have one. */
-  share(caller: string): LoopShare {
+  share(caller: string, means?: Means): LoopShare {
     const known = this.#shares.get(caller);
     if (known) return known;
     if (this.#shares.size >= MOST_SHARES) this.#forget();
-    const share = new LoopShare(() => this.#parts.monotonic());
+    const share = new LoopShare(() => this.#parts.monotonic(), means);
     this.#shares.set(caller, share);
     return share;
   }
