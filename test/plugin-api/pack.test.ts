@@ -100,6 +100,7 @@ test('a plugin written outside the tree against the packed file type-checks, tes
     'sandbox',
     'schema-reader',
     'schema-words',
+    'serial',
     'services',
     'sku-family',
     'time-limit',
