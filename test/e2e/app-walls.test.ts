@@ -106,7 +106,8 @@ async function reach({
   });
   try {
     const status = await core.service(apps).start(ID);
-    if (status.state !== 'running') return { refused: status };
+    // Without walls it writes its manifest, and is started once more for that.
+    if (!status.state.endsWith('ing')) return { refused: status };
     const read = async (name: string) => {
       const file = join(folder, 'data', name);
       await eventually(() => existsSync(file), name, { ms: 120_000 }).catch((error: Error) => {

@@ -78,8 +78,7 @@ export class Supervisor implements Apps {
     const found = this.find(app);
     this.#checkOn(found.manifest.id);
     await found.start();
-    await found.stands();
-    return found.status();
+    return this.#standing(found);
   }
 
   async stop(app: string): Promise<AppStatus> {
@@ -92,8 +91,13 @@ export class Supervisor implements Apps {
     const found = this.find(app);
     this.#checkOn(found.manifest.id);
     await found.restart('it is restarted');
-    await found.stands();
-    return found.status();
+    return this.#standing(found);
+  }
+
+  /** Status after a run has shown that it stands; of the app that came in its place, where its manifest changed meanwhile. */
+  async #standing(app: App): Promise<AppStatus> {
+    await app.stands();
+    return (this.#apps.get(app.manifest.id)?.app ?? app).status();
   }
 
   borrow(app: string, work: () => Promise<void>): Promise<void> {
