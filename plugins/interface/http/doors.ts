@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ANONYMOUS, type Caller, CoreError, type Logger, maybe, toCoreError } from '@device-core/plugin-api';
 import type { DoorAnswer, DoorRequest } from '@device-core/plugin-api/inside/services/http-server';
 import type { ServerSentEvent } from '@device-core/plugin-api/services/operations';
+import { REQUESTS } from '../shared/loop-share.ts';
 import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf } from './authentication.ts';
 import { contentTypeRefusal, readJson } from './body.ts';
@@ -74,7 +75,7 @@ export class Doors {
         signal: over.signal,
         caller: () => callerOf(request, connection),
         turn: async (client) => {
-          connection.share = loop.share(`client ${client}`);
+          connection.share = loop.share(`client ${client}`, REQUESTS);
           await loop.turn(connection.share);
         },
         ...(await bodyOf(request, response, arrived)),

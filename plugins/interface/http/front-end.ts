@@ -12,7 +12,7 @@ import type {
   ServerSentEvent,
 } from '@device-core/plugin-api/services/operations';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type LoopShare, PERSON } from '../shared/loop-share.ts';
+import { type LoopShare, REQUESTS } from '../shared/loop-share.ts';
 import type { LoopTurns } from '../shared/loop-turns.ts';
 import { credentialsOf, withConfirmation } from './authentication.ts';
 import { contentTypeRefusal, isWholeJson, wholeBody } from './body.ts';
@@ -243,9 +243,12 @@ export class FrontEnd {
 
 /** Share of a caller: a page has its own, and so have processes of each unknown user. */
 export function shareOf(loop: LoopTurns, caller: Caller): LoopShare {
-  if (caller.signedIn) return loop.share(`page ${caller.signedIn.id}`, PERSON);
-  if (caller.kind === 'anonymous') return loop.share(`anonymous ${caller.peer?.uid ?? ''}`);
-  return loop.share(callerName(caller), caller.kind === 'operator' ? PERSON : undefined);
+  return loop.share(shareName(caller), REQUESTS);
+}
+
+function shareName(caller: Caller): string {
+  if (caller.signedIn) return `page ${caller.signedIn.id}`;
+  return caller.kind === 'anonymous' ? `anonymous ${caller.peer?.uid ?? ''}` : callerName(caller);
 }
 
 /** Remembers of the connection who has spoken on it. */

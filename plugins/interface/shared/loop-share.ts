@@ -19,8 +19,8 @@ export const SHARE = {
 /** Processor time that may be taken at once, and that comes back in a millisecond. */
 export type Means = Pick<typeof SHARE, 'savedMs' | 'perMs'>;
 
-/** A person in front of a page or a terminal is no flood: a page that begins asks for thirty things. */
-export const PERSON: Means = { savedMs: 1_000, perMs: 0.25 };
+/** Requests over REST cost more than messages: with the share of a session a page of thirty answers waits for seconds. */
+export const REQUESTS: Means = { savedMs: 1_000, perMs: 0.25 };
 
 /** Milliseconds of the processor that this thread took: a busy machine does not stretch them. */
 export function threadMs(): number {

@@ -10,7 +10,7 @@ import type { Operation } from '@device-core/plugin-api/services/operations';
 import { ISOLATION_VARIABLE, leakCheck, VirtualClock } from '@device-core/plugin-api/testing';
 import fc from 'fast-check';
 import { Turns } from '../../../plugins/interface/http/turns.ts';
-import { PERSON, SHARE, threadMs } from '../../../plugins/interface/shared/loop-share.ts';
+import { REQUESTS, SHARE, threadMs } from '../../../plugins/interface/shared/loop-share.ts';
 import { eventually } from '../../fixtures/eventually.ts';
 import { runs } from '../../fixtures/runs.ts';
 import { type AskOptions, FLASH, type Front, PLAIN, startFront } from './front.ts';
@@ -134,8 +134,7 @@ describe('a share of the event loop over REST', { skip }, () => {
       const own = await askOf(front);
       const other = { token: await front.identity.issue(PLAIN) };
       const ask = (by: Ask, ms: number) => front.ask('/dear', { ...by, body: { ms, pad: 'x'.repeat(pad) } });
-      const means = title.includes('operator') ? PERSON : SHARE;
-      await ask(own, means.savedMs + 60);
+      await ask(own, REQUESTS.savedMs + 60);
       let isAnswered = false;
       const again = ask(own, 0).then(({ status }) => {
         isAnswered = true;
@@ -143,7 +142,7 @@ describe('a share of the event loop over REST', { skip }, () => {
       });
       for (let n = 0; n < 3; n++) assert.equal((await ask(other, 0)).status, 200);
       assert.equal(isAnswered, false, 'a request came before its caller had paid');
-      await clock.advance(SHARE.owedMs / means.perMs);
+      await clock.advance(SHARE.owedMs / REQUESTS.perMs);
       assert.equal(await again, 200);
     });
 
@@ -157,14 +156,14 @@ describe('a share of the event loop over REST', { skip }, () => {
     });
     const ask = (token: string, ms: number) => front.ask('/own', { token, body: { ms } });
     await eventually(async () => (await ask('a', 0)).status === 200, 'the door');
-    await ask('a', SHARE.savedMs + 60);
+    await ask('a', REQUESTS.savedMs + 60);
     let isAnswered = false;
     const again = ask('a', 0).then(() => {
       isAnswered = true;
     });
     for (let n = 0; n < 3; n++) await ask('b', 0);
     assert.equal(isAnswered, false);
-    await clock.advance(SHARE.owedMs / SHARE.perMs);
+    await clock.advance(SHARE.owedMs / REQUESTS.perMs);
     await again;
   });
 });
