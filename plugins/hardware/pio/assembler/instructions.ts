@@ -25,7 +25,7 @@ export const INSTRUCTIONS: Readonly<Record<string, Encoder>> = {
     return word(0, condition, line.number('target', 0, 31));
   },
   wait: (line) => {
-    const polarity = line.next in WAITED ? 1 : line.number('polarity', 0, 1);
+    const polarity = Object.hasOwn(WAITED, line.next) ? 1 : line.number('polarity', 0, 1);
     const source = line.choice(WAITED, 'source of a wait');
     line.takes(',');
     const low = source === WAITED.irq ? flagOf(line) : line.number('index', 0, 31);
@@ -53,7 +53,7 @@ export const INSTRUCTIONS: Readonly<Record<string, Encoder>> = {
   },
 };
 
-/** A label may be named like the beginning of a condition: what follows decides. */
+/** Condition of a jump, 0 where none is given. `x`, `y` and `pin` begin one, and so are no names of a target. */
 function conditionOf(line: Reader): number {
   const not = line.takes('!', '~');
   if (not) return CONDITIONS.indexOf(`!${nameIn(line, 'x', 'y', 'osre')}` as '!x');
